@@ -320,7 +320,7 @@ pub struct Run {
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count)]
     pub checkpoints: Vec<u64>,
     /// A condition that replaces the one in the problem file; may be repeated: delay=20, delay=geometric:20,
-    /// delay=batches:50, dropout=0.05, lost=0.1, override=0.2, drift=p:0.4@5000.
+    /// delay=batches:50, open=20, dropout=0.05, lost=0.1, override=0.2, drift=p:0.4@5000.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
     /// Write curve.csv, run.json, problem.json, regret.svg and regret.png into this folder.

@@ -3,6 +3,9 @@
 //! A command is rejected and changes nothing, or it repeats an earlier one and gets the same answer, or it becomes one event.
 //! An import becomes one event for each line; lines before a rejected one stay. The rules are in [`crate::domain::validate`].
 
+mod corrections;
+mod restore;
+
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,22 +13,19 @@ use emab::Action;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::app::loader::PreparedLearners;
-use crate::app::{CHANGED, CommandError, Pending, learn_new, rebuild};
+use crate::app::{CommandError, Pending, learn_new, rebuild};
 use crate::domain::{
-    Abandon, Abandoned, Amend, Amended, Closed, Command, Created, EpisodeRecord, Event, EventKind,
-    GiveOutcome, HASH_FIELD, Head, LearnedEpisode, MAX_LINE, Open, Opened, Outcome, OutcomeGiven,
-    PastEpisode, Record, Rejection, Repeated, Reply, ReplyBody, RestoreEvents, Shadow,
-    StepRecorded, Stop, Stopped, StoredDecision, Study, StudyState, Tell, TripletKey,
-    json::LenientU64, json::short, pack, validate,
+    Abandon, Abandoned, Closed, Command, Created, EpisodeRecord, Event, EventKind, HASH_FIELD,
+    Head, LearnedEpisode, MAX_LINE, Open, Opened, PastEpisode, Paused, RULES_3, Reason, Record,
+    Rejection, Reopened, Reply, ReplyBody, Resumed, Shadow, StepRecorded, Stop, Stopped,
+    StoredDecision, Study, StudyState, Tell, TripletKey, json::LenientU64, json::short, pack,
+    validate,
 };
-use crate::store::{Changes, Restore, Store, StoreError};
+use crate::store::{Changes, Store, StoreError};
 
 fn internal(error: impl std::fmt::Display) -> CommandError {
     CommandError::Rejected(Rejection::internal(error.to_string()))
 }
-
-/// The largest number of recorded requests about the outcome of one episode.
-const MAX_REQUESTS: usize = 1_000;
 
 /// The number of random bytes that are drawn at a time.
 const BLOCK: usize = 1 << 12;
@@ -82,12 +82,17 @@ impl<'a> CommandExecutor<'a> {
         match command {
             Command::Create(study) => self.create(study, by),
             Command::Close => self.close(by),
+            Command::Reopen(given) => self.reopen(given, by),
+            Command::Pause(given) => self.pause(given, by),
+            Command::Resume(given) => self.resume(given, by),
             Command::Open(open) => self.open(open, by),
             Command::Tell(id, tell) => self.tell(id, tell, by),
             Command::Stop(id, stop) => self.stop(id, stop, by),
             Command::Abandon(id, abandon) => self.abandon(id, abandon, by),
             Command::GiveOutcome(id, given) => self.give_outcome(id, given, by),
             Command::Amend(id, amend) => self.amend(id, amend, by),
+            Command::AmendStep(id, step, amend) => self.amend_step(id, *step, amend, by),
+            Command::Void(id, void) => self.void(id, void, by),
             Command::Import(past) => self.import(past, by),
             Command::Restore(events) => self.restore(events, by),
             Command::FinishRestore(end) => self.finish_restore(end.as_ref(), by),
@@ -128,10 +133,12 @@ impl<'a> CommandExecutor<'a> {
         }
         let learners = &self.state.learners;
         let gain_sums = self.changed_gains.iter().map(|&key| learners.gain_sum(key));
+        let (gain_sums, removed) = gain_sums.partition::<Vec<_>, _>(|gains| gains.count > 0);
         let touched = self.touched.iter();
         let learned = self.learned.into_iter();
         Ok(Some(Changes {
-            gain_sums: gain_sums.filter(|gains| gains.count > 0).collect(),
+            gain_sums,
+            removed_gain_sums: removed.iter().map(|it| (it.t, it.x, it.a)).collect(),
             episodes: touched.filter_map(|id| self.episodes.remove(id)).collect(),
             learned_episodes: learned
                 .map(|(position, bytes)| LearnedEpisode { position, bytes })
@@ -170,6 +177,48 @@ impl<'a> CommandExecutor<'a> {
         Ok(self.study_reply(new))
     }
 
+    fn reopen(&mut self, given: &Reason, by: &str) -> Result<Reply, CommandError> {
+        let Reason { reason, request } = given.clone();
+        let reopened = EventKind::Reopened(Reopened { reason, request });
+        self.change_study(self.state.head.closed, reopened, by)
+    }
+
+    fn pause(&mut self, given: &Reason, by: &str) -> Result<Reply, CommandError> {
+        let Reason { reason, request } = given.clone();
+        let paused = EventKind::Paused(Paused { reason, request });
+        self.change_study(!self.state.head.details.paused, paused, by)
+    }
+
+    fn resume(&mut self, given: &Reason, by: &str) -> Result<Reply, CommandError> {
+        let Reason { reason, request } = given.clone();
+        let resumed = EventKind::Resumed(Resumed { reason, request });
+        self.change_study(self.state.head.details.paused, resumed, by)
+    }
+
+    /// Records a change of the study, unless it has no effect or repeats an earlier request.
+    fn change_study(
+        &mut self,
+        has_effect: bool,
+        kind: EventKind,
+        by: &str,
+    ) -> Result<Reply, CommandError> {
+        let head = &self.state.head;
+        validate::has_rules(head, RULES_3, "pausing and reopening")?;
+        let known = |id: &str| head.details.requests.iter().find(|it| it.0 == id);
+        let new = match kind.request().and_then(known) {
+            Some((id, earlier)) if *earlier != kind.fingerprint().map_err(internal)? => {
+                let what = format!("request `{id}` was sent before with another content");
+                return Err(Rejection::conflict(what).at("/request").into());
+            }
+            Some(_) => false,
+            None => has_effect,
+        };
+        if new {
+            self.record(kind, by)?;
+        }
+        Ok(self.study_reply(new))
+    }
+
     fn study_reply(&self, new: bool) -> Reply {
         let body = ReplyBody::Study(Box::new(self.state.head.clone()));
         Reply { new, body }
@@ -189,6 +238,7 @@ impl<'a> CommandExecutor<'a> {
             return self.repeat(id, 1);
         }
         validate::not_closed(&self.state.head)?;
+        validate::not_paused(&self.state.head)?;
         let start = self.state.study.spec.start();
         let (decision, shadow) = self.decide(id, 1, start)?;
         let opened = Opened {
@@ -209,8 +259,9 @@ impl<'a> CommandExecutor<'a> {
         if at > 0 && at < now as u64 {
             // A recorded step: a repeated request gets the answer of the first one, whatever has happened since.
             let step = &episode.steps[at as usize - 1];
-            let same = study.action(&tell.action) == Ok(step.action)
-                && study.feedback(&tell.feedback) == Ok(step.feedback)
+            let (action, feedback) = step.as_reported();
+            let same = study.action(&tell.action) == Ok(action)
+                && study.feedback(&tell.feedback) == Ok(feedback)
                 && (tell.reason.is_none() || tell.reason == step.reason);
             if same && !episode.imported {
                 return self.repeat(id, now.min(at as usize + 1));
@@ -282,86 +333,6 @@ impl<'a> CommandExecutor<'a> {
         self.record_for(id, EventKind::Abandoned(abandoned), by)
     }
 
-    fn give_outcome(
-        &mut self,
-        id: &str,
-        given: &GiveOutcome,
-        by: &str,
-    ) -> Result<Reply, CommandError> {
-        let (study, rules) = (self.state.study.clone(), self.state.head.rules);
-        let episode = self.episode(id)?;
-        let outcome = outcome(episode, &given.costs, &given.rewards)?;
-        let kind = EventKind::OutcomeGiven(OutcomeGiven {
-            episode: id.into(),
-            costs: outcome.costs.clone(),
-            rewards: outcome.rewards.clone(),
-            last: given.last,
-            outlier: study.outlier(&outcome).is_some(),
-            reason: given.reason.clone(),
-            request: given.request.clone(),
-        });
-        if is_repeated(episode, &kind, by, given.blinded)? {
-            return self.episode_reply(id, false);
-        }
-        if given.blinded {
-            validate::no_values_of_others(episode, &outcome, by)?;
-        }
-        validate::adds_to(&episode.outcome, &outcome)?;
-        let reason = given.reason.as_deref();
-        validate::outliers(&study, &outcome, given.outlier, reason, rules)?;
-        self.record_outcome(id, kind, &outcome, by)
-    }
-
-    fn amend(&mut self, id: &str, amend: &Amend, by: &str) -> Result<Reply, CommandError> {
-        let (study, rules) = (self.state.study.clone(), self.state.head.rules);
-        let episode = self.episode(id)?;
-        let outcome = outcome(episode, &amend.costs, &amend.rewards)?;
-        let kind = EventKind::Amended(Amended {
-            episode: id.into(),
-            costs: outcome.costs.clone(),
-            rewards: outcome.rewards.clone(),
-            reason: amend.reason.clone(),
-            outlier: study.outlier(&outcome).is_some(),
-            request: amend.request.clone(),
-        });
-        if is_repeated(episode, &kind, by, false)? {
-            return self.episode_reply(id, false);
-        }
-        let reason = Some(&*amend.reason);
-        validate::outliers(&study, &outcome, amend.outlier, reason, rules)?;
-        self.record_outcome(id, kind, &outcome, by)
-    }
-
-    /// Records an outcome or a correction; as a repetition if it changes nothing, so that a late copy of it changes nothing either.
-    fn record_outcome(
-        &mut self,
-        id: &str,
-        kind: EventKind,
-        given: &Outcome,
-        by: &str,
-    ) -> Result<Reply, CommandError> {
-        let episode = self.episode(id)?;
-        if episode.requests.len() >= MAX_REQUESTS {
-            return Err(Rejection::not_possible(format!(
-                "episode `{id}` has {MAX_REQUESTS} recorded requests about its outcome, the largest number"
-            ))
-            .into());
-        }
-        let last = matches!(&kind, EventKind::OutcomeGiven(given) if given.last);
-        if validate::changes(&episode.outcome, given, last) {
-            return self.record_for(id, kind, by);
-        }
-        let repeated = Repeated {
-            episode: id.into(),
-            of: kind.name().into(),
-            fingerprint: kind.fingerprint().map_err(internal)?,
-            values: given.positions(),
-            request: kind.request().map(str::to_owned),
-        };
-        self.record(EventKind::Repeated(repeated), by)?;
-        self.episode_reply(id, false)
-    }
-
     fn import(&mut self, list: &[(u64, PastEpisode)], by: &str) -> Result<Reply, CommandError> {
         let (mut new, mut repeated) = (0, 0);
         for (line, past) in list {
@@ -378,126 +349,6 @@ impl<'a> CommandExecutor<'a> {
             }
         }
         Ok(imported_reply(new, repeated))
-    }
-
-    /// Appends events of an exported study unchanged: same numbers, same hashes. A study that is not being restored accepts only
-    /// events that it has.
-    ///
-    /// The import has recomputed the decisions beside the writer. Nothing is learned before the end of the restoration, and there are no
-    /// gain sums until then.
-    fn restore(&mut self, events: &RestoreEvents, by: &str) -> Result<Reply, CommandError> {
-        if self.state.head.restoring {
-            self.same_export(events.end.as_ref())?;
-            self.state.stale = true;
-        }
-        let (mut new, mut repeated) = (0, 0);
-        for record in &events.records {
-            let wrong = |what: &str| Rejection::conflict(format!("event {}: {what}", record.seq));
-            if !record.is_intact() {
-                return Err(wrong(CHANGED).into());
-            }
-            if record.seq <= self.state.head.seq {
-                let key = self.state.head.key;
-                let stored = self.store.events(key, record.seq.saturating_sub(1), 1)?;
-                // Or appended earlier in this transaction.
-                let pending = || {
-                    self.changes
-                        .events
-                        .iter()
-                        .find(|event| event.seq == record.seq)
-                };
-                let known = stored.first().or_else(pending);
-                if known.is_none_or(|known| known.hash != record.hash) {
-                    return Err(wrong("the study has another event of this number").into());
-                }
-                repeated += 1;
-                continue;
-            }
-            if !self.state.head.restoring {
-                return Err(wrong(
-                    "the study exists; an export is restored into a study that does not exist, and past episodes are imported as \
-                     {\"id\", \"actions\", …}",
-                )
-                .into());
-            }
-            let event = record.read().map_err(|error| {
-                Rejection::not_possible(format!("event {}: {error}", record.seq))
-            })?;
-            if let Some(id) = event.kind.episode()
-                && !self.episodes.contains_key(id)
-            {
-                for episode in self.store.episodes(self.state.head.key, &[id])? {
-                    self.episodes.insert(episode.id.clone(), episode);
-                }
-            }
-            let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
-            let strict = self.state.check_strictly(&event, episode);
-            strict.map_err(|error| wrong(&error.detail))?;
-            self.append(&event, record.clone())
-                .map_err(|error| wrong(&error.detail))?;
-            new += 1;
-        }
-        if new > 0 {
-            let study = &self.state.head.name;
-            tracing::info!(study, by, events = new, "restored events");
-        }
-        Ok(imported_reply(new, repeated))
-    }
-
-    /// The record of the restoration; fails if it was begun with an export that has another end.
-    fn same_export(&mut self, end: Option<&(u64, String)>) -> Result<Restore, CommandError> {
-        let begun = self.store.restore(self.state.head.key)?;
-        let missing = || StoreError::Damaged("the record of the restoration is missing".into());
-        let begun = begun.ok_or_else(missing)?;
-        // 0 for an export without a header.
-        if begun.seq > 0 && end.is_some_and(|(seq, hash)| (*seq, hash) != (begun.seq, &begun.hash))
-        {
-            return Err(Rejection::conflict(format!(
-                "study `{}` is being restored from an export that ends with event {} and hash {}, and this one ends otherwise; \
-                 import the same file",
-                self.state.head.name, begun.seq, begun.hash
-            ))
-            .into());
-        }
-        Ok(begun)
-    }
-
-    /// Ends the restoration of a study: it is live from here on.
-    fn finish_restore(
-        &mut self,
-        end: Option<&(u64, String)>,
-        by: &str,
-    ) -> Result<Reply, CommandError> {
-        if !self.state.head.restoring {
-            return Ok(imported_reply(0, 0));
-        }
-        let begun = self.same_export(end)?;
-        let head = &self.state.head;
-        let named = Some((begun.seq, &begun.hash)).filter(|(seq, _)| *seq > 0);
-        let end = named.or(end.map(|(seq, hash)| (*seq, hash)));
-        if let Some((seq, hash)) = end
-            && (seq, hash) != (head.seq, &head.hash)
-        {
-            return Err(Rejection::conflict(format!(
-                "the export ends at event {}, and its first line names event {seq} with hash {hash}: a part of it is missing; the \
-                 study stays in restoration until the whole file is imported",
-                head.seq
-            ))
-            .into());
-        }
-        let restore = Restore {
-            finished: Some(self.at.into()),
-            finished_by: Some(by.into()),
-            seq: head.seq,
-            hash: head.hash.clone(),
-            ..begun
-        };
-        self.store.put_restore(head.key, &restore)?;
-        self.state.head.restoring = false;
-        self.restored = true;
-        let all = self.state.learners.gain_sums();
-        self.changed_gains = all.iter().map(|it| (it.t, it.x, it.a)).collect();
-        Ok(imported_reply(0, 0))
     }
 
     /// The episode; fails if there is no such episode.
@@ -544,7 +395,7 @@ impl<'a> CommandExecutor<'a> {
 
     fn record(&mut self, kind: EventKind, by: &str) -> Result<(), CommandError> {
         let episode = kind.episode().and_then(|id| self.episodes.get(id));
-        let corrects = kind.changes_outcome() && episode.is_some_and(|it| it.position.is_some());
+        let corrects = kind.changes_learned() && episode.is_some_and(|it| it.position.is_some());
         if corrects && !self.may_correct {
             return Err(CommandError::Deferred);
         }
@@ -577,7 +428,18 @@ impl<'a> CommandExecutor<'a> {
     fn append(&mut self, event: &Event, record: Record) -> Result<(), Rejection> {
         let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
         let advance = self.state.advance(event, &record.hash, episode.cloned())?;
+        if let Some(before) =
+            episode.filter(|it| it.position.is_some() && advance.learned.is_some())
+        {
+            // What a correction has taken away.
+            let keys = self.state.learners.keys(&before.episode());
+            self.changed_gains.extend(keys);
+        }
         if let Some((episode, step, text)) = event.decision() {
+            if matches!(event.kind, EventKind::StepAmended(_)) {
+                let decisions = &mut self.changes.decisions;
+                decisions.retain(|it| (it.step, &*it.episode) != (step, episode));
+            }
             self.changes.decisions.push(StoredDecision {
                 episode: episode.into(),
                 step,
@@ -617,39 +479,6 @@ fn imported_reply(new: u64, repeated: u64) -> Reply {
     Reply {
         new: new > 0,
         body: ReplyBody::Imported { new, repeated },
-    }
-}
-
-/// The outcome that a request gives for an episode that has ended.
-fn outcome(
-    episode: &EpisodeRecord,
-    costs: &Option<Vec<Option<f64>>>,
-    rewards: &Option<Vec<Option<f64>>>,
-) -> Result<Outcome, Rejection> {
-    validate::has_ended(episode)?;
-    validate::outcome(episode.step(), costs.as_deref(), rewards.as_deref())
-}
-
-/// Whether the same outcome or correction was acknowledged before. With an id, the id decides, and must not have had another
-/// content. To a blinded token, requests of other tokens are unknown.
-fn is_repeated(
-    episode: &EpisodeRecord,
-    kind: &EventKind,
-    by: &str,
-    blinded: bool,
-) -> Result<bool, CommandError> {
-    let fingerprint = kind.fingerprint().map_err(internal)?;
-    let mut known = episode.requests.iter().filter(|it| !blinded || it.by == by);
-    let Some(id) = kind.request() else {
-        return Ok(known.any(|it| it.fingerprint == fingerprint)
-            || !blinded && episode.given.contains(&fingerprint));
-    };
-    match known.find(|it| it.id.as_deref() == Some(id)) {
-        Some(request) if request.fingerprint != fingerprint => {
-            let what = format!("request `{id}` was sent before with another content");
-            Err(Rejection::conflict(what).at("/request").into())
-        }
-        request => Ok(request.is_some()),
     }
 }
 

@@ -115,16 +115,15 @@ impl Replay {
 
     /// The decision that an event should record, if it records one.
     pub fn recompute(&mut self, event: &Event) -> Result<Option<(Decision, Vec<Shadow>)>, String> {
-        let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
-        let Some(state) = &self.state else {
+        if event.kind.recorded().is_none() {
             return Ok(None);
-        };
-        let point = state.decision_point(&event.kind, episode);
-        let Some((id, t, x)) = point.map_err(detail)? else {
-            return Ok(None);
-        };
+        }
         self.refresh()?;
-        Ok(self.state.as_mut().map(|state| state.decide(id, t, x)))
+        let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
+        let Some(state) = &mut self.state else {
+            return Ok(None);
+        };
+        state.recompute(&event.kind, episode).map_err(detail)
     }
 
     /// Rebuilds the learners if a learned episode was corrected.
@@ -167,10 +166,8 @@ pub fn mismatch(
     decision: &str,
     shadows: &[Shadow],
 ) -> Result<Option<Mismatch>, String> {
-    let (recorded, logged) = match &event.kind {
-        EventKind::Opened(opened) => (opened.decision.get(), &opened.shadow),
-        EventKind::StepRecorded(step) => (step.decision.get(), &step.shadow),
-        _ => return Ok(None),
+    let Some((recorded, logged)) = event.kind.recorded() else {
+        return Ok(None);
     };
     let found = |recorded: String, recomputed: String| {
         Ok(Some(Mismatch {
@@ -181,7 +178,7 @@ pub fn mismatch(
     if recorded != decision {
         return found(recorded.into(), decision.into());
     }
-    if logged.as_slice() != shadows {
+    if logged != shadows {
         let text = |list: &[Shadow]| serde_json::to_string(list).map_err(|error| error.to_string());
         return found(text(logged)?, text(shadows)?);
     }

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::app::Replay;
-use crate::domain::{EpisodeRecord, GainSum, Head};
+use crate::domain::{EpisodeRecord, GainSum, Head, RULES_3};
 use crate::store::{Store, StoreError};
 
 /// The number of rows in one read.
@@ -63,6 +63,10 @@ impl State {
             "episodes {}\nopen {}\nlearned {}\nmissing {}\nrelearned {}\n",
             head.episodes, head.open, head.learned, head.missing, head.relearned
         ));
+        if head.rules >= RULES_3 {
+            let details = serde_json::to_string(&head.details).unwrap_or_default();
+            state.put(format_args!("details {details}\n"));
+        }
         state
     }
 

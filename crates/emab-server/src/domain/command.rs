@@ -112,6 +112,47 @@ pub struct Amend {
     pub request: Option<String>,
 }
 
+/// A correction of a recorded step. What is left out is unchanged.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AmendStep {
+    /// The action that was taken, by name or index.
+    pub action: Option<Name>,
+    /// The feedback that was observed, by name or index.
+    pub feedback: Option<Name>,
+    /// The reason.
+    #[schema(min_length = 1, max_length = 2000)]
+    pub reason: String,
+    /// An id of this request. A request with the same id and content is a repetition; without an id the content decides.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
+}
+
+/// Why an episode was entered in error.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VoidEpisode {
+    /// The reason.
+    #[schema(min_length = 1, max_length = 2000)]
+    pub reason: String,
+    /// An id of this request, which is recorded.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
+}
+
+/// Why a study is paused, resumed or reopened.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// The reason.
+    #[schema(min_length = 1, max_length = 2000)]
+    pub reason: String,
+    /// An id of this request. A request with the id of an earlier one is a repetition and changes nothing; without an id it takes
+    /// effect again.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
+}
+
 /// A past episode.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -179,6 +220,9 @@ impl PastEpisode {
 pub enum Command {
     Create(Arc<Study>),
     Close,
+    Reopen(Reason),
+    Pause(Reason),
+    Resume(Reason),
     /// Open an episode with this name, or with a generated one.
     Open(Open),
     /// Record a step of an episode.
@@ -187,6 +231,9 @@ pub enum Command {
     Abandon(String, Abandon),
     GiveOutcome(String, GiveOutcome),
     Amend(String, Amend),
+    /// Correct this step of an episode.
+    AmendStep(String, u64, AmendStep),
+    Void(String, VoidEpisode),
     /// Import past episodes, each with the number of its line.
     Import(Vec<(u64, PastEpisode)>),
     Restore(RestoreEvents),
@@ -213,6 +260,9 @@ impl Command {
         let mut names: Vec<&str> = match self {
             Command::Create(_)
             | Command::Close
+            | Command::Reopen(_)
+            | Command::Pause(_)
+            | Command::Resume(_)
             | Command::Restore(_)
             | Command::FinishRestore(_)
             | Command::DiscardRestore => vec![],
@@ -221,7 +271,9 @@ impl Command {
             | Command::Stop(id, _)
             | Command::Abandon(id, _)
             | Command::GiveOutcome(id, _)
-            | Command::Amend(id, _) => vec![id],
+            | Command::Amend(id, _)
+            | Command::AmendStep(id, ..)
+            | Command::Void(id, _) => vec![id],
             Command::Import(list) => list.iter().map(|(_, past)| &*past.id).collect(),
         };
         names.retain(|name| is_name(name));
@@ -249,6 +301,11 @@ impl Command {
                 (&it.costs, &it.rewards, it.reason.as_ref(), &it.request)
             }
             Command::Amend(_, it) => (&it.costs, &it.rewards, Some(&it.reason), &it.request),
+            Command::AmendStep(_, _, it) => (none, none, Some(&it.reason), &it.request),
+            Command::Void(_, it) => (none, none, Some(&it.reason), &it.request),
+            Command::Reopen(it) | Command::Pause(it) | Command::Resume(it) => {
+                (none, none, Some(&it.reason), &it.request)
+            }
             _ => return Ok(()),
         };
         validate::request_id(request.as_deref())?;

@@ -155,7 +155,8 @@ fn certificate(
         return Err(format!(
             "{} of {} episodes ended with an outcome that is missing, and nothing says that outcomes are missing at \
              random (`missing_at_random` of the study)",
-            head.missing, head.episodes
+            head.missing,
+            head.counted_episodes()
         ));
     }
     let width = width.ok_or("the learner keeps no estimates")?;

@@ -17,6 +17,8 @@ pub enum Status {
     Abandoned,
     /// Ended, and learned.
     Learned,
+    /// Entered in error: it counts for nothing.
+    Voided,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +31,22 @@ pub struct Step {
     /// The reason of an override.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// From rules 3 on, the recommended action of an override; none is `stop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recommended: Option<usize>,
+    /// The reason of its last correction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<String>,
+    /// The action and the feedback before its first correction, to recognise a repeated report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<(usize, usize)>,
+}
+
+impl Step {
+    /// The action and the feedback as they were reported first.
+    pub fn as_reported(&self) -> (usize, usize) {
+        self.reported.unwrap_or((self.action, self.feedback))
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +123,9 @@ pub struct EpisodeRecord {
     pub given: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+    /// Why it was voided, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voided: Option<String>,
     /// The acknowledged outcomes and corrections, to recognise a repeated one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<OutcomeRequest>,
@@ -138,6 +159,7 @@ impl EpisodeRecord {
 
     pub fn status(&self) -> Status {
         match (&self.end, self.position) {
+            _ if self.voided.is_some() => Status::Voided,
             (None, _) => Status::Open,
             (Some(_), Some(_)) => Status::Learned,
             (Some(end), None) if end.abandoned => Status::Abandoned,
@@ -156,6 +178,7 @@ impl EpisodeRecord {
     /// Whether values of its outcome are missing for good: it was declared final, or the episode was abandoned.
     pub fn is_missing(&self) -> bool {
         match &self.end {
+            _ if self.voided.is_some() => false,
             None => false,
             Some(end) => (end.abandoned || self.outcome.last) && !self.outcome.is_complete(),
         }
@@ -164,6 +187,7 @@ impl EpisodeRecord {
     /// Whether it can be learned: its outcome is complete or final.
     pub fn is_settled(&self) -> bool {
         self.end.is_some()
+            && self.voided.is_none()
             && (self.outcome.last || self.outcome.is_complete())
             && !self.outcome.rewards.is_empty()
     }

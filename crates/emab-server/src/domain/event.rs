@@ -74,6 +74,11 @@ impl Event {
                 let step = u32::try_from(recorded.step).ok()?.checked_add(1)?;
                 Some((&recorded.episode, step, recorded.decision.get()))
             }
+            EventKind::StepAmended(amended) => {
+                let decision = amended.decision.as_ref()?;
+                let step = u32::try_from(amended.current).ok()?;
+                Some((&amended.episode, step, decision.get()))
+            }
             _ => None,
         }
     }
@@ -235,6 +240,40 @@ kinds! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<String>,
     }
+    /// A step was corrected; the states after it are recomputed.
+    StepAmended "step_amended" {
+        episode: String,
+        /// The corrected step.
+        step: usize,
+        /// The action, if it was corrected.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        action: Option<String>,
+        /// The feedback, if it was corrected.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        feedback: Option<String>,
+        /// Whether another action was recommended.
+        #[serde(rename = "override")]
+        overridden: bool,
+        reason: String,
+        /// The current step of the episode.
+        current: usize,
+        /// The new decision for the current step of an open episode.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<Box<RawValue>>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shadow: Vec<Shadow>,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
+    }
+    /// An episode was entered in error: it counts for nothing.
+    Voided "voided" {
+        episode: String,
+        reason: String,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
+    }
     /// A request about an outcome was acknowledged that changed nothing. It is recorded so that a late copy of it changes nothing
     /// either.
     Repeated "repeated" {
@@ -265,6 +304,27 @@ kinds! {
     }
     /// The study was closed to new episodes.
     Closed "closed" {}
+    /// A closed study was opened again.
+    Reopened "reopened" {
+        reason: String,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
+    }
+    /// The study was paused: no episode is opened.
+    Paused "paused" {
+        reason: String,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
+    }
+    /// A paused study was resumed.
+    Resumed "resumed" {
+        reason: String,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
+    }
 }
 
 /// Whether a text is this many hexadecimal digits in lower case.
@@ -278,7 +338,11 @@ pub const FIRST_RULES: u32 = 1;
 ///
 /// 2: every event has a salt, times and token ids are checked, a reason contains a letter or a digit, and an outcome that changes
 /// nothing is not recorded as one.
-pub const RULES: u32 = 2;
+///
+/// 3: steps are corrected, episodes voided, studies paused, resumed and reopened.
+pub const RULES: u32 = RULES_3;
+/// The first rules with corrections of steps.
+pub const RULES_3: u32 = 3;
 
 fn first_rules() -> u32 {
     FIRST_RULES
@@ -296,6 +360,12 @@ impl EventKind {
         match &mut content {
             EventKind::OutcomeGiven(OutcomeGiven { request, .. })
             | EventKind::Amended(Amended { request, .. }) => *request = None,
+            // What the request does not state depends on when it arrives.
+            EventKind::StepAmended(amended) => {
+                (amended.request, amended.decision) = (None, None);
+                (amended.overridden, amended.current) = (false, 0);
+                amended.shadow.clear();
+            }
             _ => {}
         }
         let mut hash = sha256(content.data()?.get().as_bytes());
@@ -307,12 +377,17 @@ impl EventKind {
     pub fn request(&self) -> Option<&str> {
         match self {
             EventKind::Created(_) | EventKind::Closed(_) | EventKind::Imported(_) => None,
-            EventKind::Opened(Opened { request, .. })
+            EventKind::Reopened(Reopened { request, .. })
+            | EventKind::Paused(Paused { request, .. })
+            | EventKind::Resumed(Resumed { request, .. })
+            | EventKind::Opened(Opened { request, .. })
             | EventKind::StepRecorded(StepRecorded { request, .. })
             | EventKind::Stopped(Stopped { request, .. })
             | EventKind::Abandoned(Abandoned { request, .. })
             | EventKind::OutcomeGiven(OutcomeGiven { request, .. })
             | EventKind::Amended(Amended { request, .. })
+            | EventKind::StepAmended(StepAmended { request, .. })
+            | EventKind::Voided(Voided { request, .. })
             | EventKind::Repeated(Repeated { request, .. }) => request.as_deref(),
         }
     }
@@ -323,16 +398,38 @@ impl EventKind {
         matches!(self, OutcomeGiven(_) | Amended(_) | Imported(_))
     }
 
+    /// Whether it changes what is learned of its episode, if that was learned.
+    pub fn changes_learned(&self) -> bool {
+        use EventKind::{StepAmended, Voided};
+        self.changes_outcome() || matches!(self, StepAmended(_) | Voided(_))
+    }
+
+    /// The decision that it records and the choices of the shadow learners.
+    pub fn recorded(&self) -> Option<(&str, &[Shadow])> {
+        match self {
+            EventKind::Opened(it) => Some((it.decision.get(), &it.shadow)),
+            EventKind::StepRecorded(it) => Some((it.decision.get(), &it.shadow)),
+            EventKind::StepAmended(it) => Some((it.decision.as_ref()?.get(), &it.shadow)),
+            _ => None,
+        }
+    }
+
     /// The episode of the event, if it has one.
     pub fn episode(&self) -> Option<&str> {
         match self {
-            EventKind::Created(_) | EventKind::Closed(_) => None,
+            EventKind::Created(_)
+            | EventKind::Closed(_)
+            | EventKind::Reopened(_)
+            | EventKind::Paused(_)
+            | EventKind::Resumed(_) => None,
             EventKind::Opened(Opened { episode, .. })
             | EventKind::StepRecorded(StepRecorded { episode, .. })
             | EventKind::Stopped(Stopped { episode, .. })
             | EventKind::Abandoned(Abandoned { episode, .. })
             | EventKind::OutcomeGiven(OutcomeGiven { episode, .. })
             | EventKind::Amended(Amended { episode, .. })
+            | EventKind::StepAmended(StepAmended { episode, .. })
+            | EventKind::Voided(Voided { episode, .. })
             | EventKind::Repeated(Repeated { episode, .. })
             | EventKind::Imported(Imported { episode, .. }) => Some(episode),
         }

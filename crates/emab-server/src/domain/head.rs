@@ -1,6 +1,6 @@
 //! The head of a study: the end of its log, and its counters.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::GENESIS;
 
@@ -33,9 +33,55 @@ pub struct Head {
     pub rules: u32,
     /// Whether an event has a salt; every later one has one too.
     pub salted: bool,
+    /// Counters since rules 3.
+    pub details: Details,
     /// Whether its restore has not ended. It is read from the restores, not from the log.
     #[serde(skip)]
     pub restoring: bool,
+}
+
+/// What the heads of studies with rules 3 or later have in addition; all 0 for earlier rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Details {
+    /// Whether the study is paused.
+    #[serde(skip_serializing_if = "is_default")]
+    pub paused: bool,
+    /// The number of episodes that were voided.
+    #[serde(skip_serializing_if = "is_default")]
+    pub voided: u64,
+    /// The number of voided episodes that had been learned.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unlearned: u64,
+    /// The number of choices that were reported: steps and stops.
+    #[serde(skip_serializing_if = "is_default")]
+    pub choices: u64,
+    /// The number of them that were not recommended.
+    #[serde(skip_serializing_if = "is_default")]
+    pub overrides: u64,
+    /// The ids of the last requests to pause, resume or reopen the study, each with the fingerprint of its event.
+    #[serde(skip_serializing_if = "is_default")]
+    pub requests: Vec<(String, String)>,
+    /// The number of corrections of outcomes and steps.
+    #[serde(skip_serializing_if = "is_default")]
+    pub corrections: u64,
+}
+
+impl Details {
+    /// The number of ids that are remembered.
+    const REQUESTS: usize = 100;
+
+    /// Remembers a request, and forgets the oldest one if there are many.
+    pub fn remember(&mut self, id: &str, fingerprint: String) {
+        if self.requests.len() >= Self::REQUESTS {
+            self.requests.remove(0);
+        }
+        self.requests.push((id.into(), fingerprint));
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Head {
@@ -48,5 +94,15 @@ impl Head {
             rules,
             ..Head::default()
         }
+    }
+
+    /// The number of episodes that count: without those entered in error.
+    pub fn counted_episodes(&self) -> u64 {
+        self.episodes.saturating_sub(self.details.voided)
+    }
+
+    /// The number of learned episodes that count.
+    pub fn counted_learned(&self) -> u64 {
+        self.learned.saturating_sub(self.details.unlearned)
     }
 }

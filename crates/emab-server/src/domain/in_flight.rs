@@ -21,13 +21,18 @@ impl InFlight {
     /// Replaces the choices of an episode by those that it has now.
     pub fn update(&mut self, episode: &EpisodeRecord, learners: &mut StudyLearners) {
         let number = episode.opened;
-        if self.0.remove(&number).is_some() {
-            learners.settle(number);
-        }
+        self.remove(number, learners);
         if matches!(episode.status(), Status::Open | Status::Stopped) {
             let choices = choices(episode);
             announce(number, &choices, learners);
             self.0.insert(number, choices);
+        }
+    }
+
+    /// Removes the choices of an episode.
+    pub fn remove(&mut self, number: u64, learners: &mut StudyLearners) {
+        if self.0.remove(&number).is_some() {
+            learners.settle(number);
         }
     }
 

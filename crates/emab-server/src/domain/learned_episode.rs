@@ -11,7 +11,7 @@ pub struct LearnedEpisode {
     pub bytes: Vec<u8>,
 }
 
-/// Packs an episode: the number of steps, then states, actions and feedbacks, then costs and rewards with all their bits.
+/// Packs an episode, an empty one for an episode that was voided: the number of steps, then states, actions and feedbacks, then costs and rewards with all their bits.
 pub fn pack(episode: &Episode) -> Vec<u8> {
     let steps = episode.states.len();
     let mut bytes = Vec::with_capacity(4 + 28 * steps);
@@ -37,11 +37,15 @@ pub fn pack(episode: &Episode) -> Vec<u8> {
 /// episode.costs.push(0.5);
 /// episode.rewards.extend([-0.0, 2.0]);
 /// assert_eq!(unpack(&pack(&episode)), Some(episode));
+/// assert_eq!(unpack(&pack(&Episode::default())), Some(Episode::default()));
 /// assert_eq!(unpack(&[1, 2, 3]), None);
 /// ```
 pub fn unpack(bytes: &[u8]) -> Option<Episode> {
     let (first, rest) = bytes.split_first_chunk::<4>()?;
     let steps = u32::from_le_bytes(*first) as usize;
+    if steps == 0 && rest.is_empty() {
+        return Some(Episode::default());
+    }
     let actions = steps.checked_sub(1)?;
     let (indices, values) = rest.split_at_checked(4 * (steps + 2 * actions))?;
     if values.len() != 8 * (actions + steps) {

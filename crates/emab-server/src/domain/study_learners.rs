@@ -50,7 +50,12 @@ impl StudyLearners {
         })
     }
 
+    /// Learns the next episode; nothing from an empty one, which stands for an episode that was voided.
     pub fn learn(&mut self, episode: &Episode) {
+        self.learned += 1;
+        if episode.states.is_empty() {
+            return;
+        }
         self.learner.learn(episode);
         for shadow in &mut self.shadows {
             shadow.learn(episode);
@@ -60,7 +65,6 @@ impl StudyLearners {
             *count += 1;
             *sum += value;
         }
-        self.learned += 1;
     }
 
     /// Whether a learner allows for choices in flight.

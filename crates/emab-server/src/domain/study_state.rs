@@ -9,8 +9,9 @@ use emab::{Action, Episode};
 
 use crate::domain::{
     Amended, Decision, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head, Imported, InFlight,
-    Outcome, OutcomeGiven, OutcomeRequest, Rejection, Shadow, Step, Study, StudyLearners,
-    json::Name, known_positions, validate,
+    Outcome, OutcomeGiven, OutcomeRequest, Paused, RULES_3, Rejection, Reopened, Resumed, Shadow,
+    Step, StepAmended, StepRecorded, Stopped, Study, StudyLearners, json::Name, known_positions,
+    validate,
 };
 
 /// A study after some event of its log.
@@ -85,6 +86,30 @@ impl StudyState {
         (decision, shadows.collect())
     }
 
+    /// The decision for the current step of an episode anew, as if it had not been made: the choices of the episode do not count
+    /// as being in flight.
+    pub fn decide_anew(&mut self, episode: &EpisodeRecord, x: usize) -> (Decision, Vec<Shadow>) {
+        self.in_flight.remove(episode.opened, &mut self.learners);
+        let decision = self.decide(&episode.id, episode.step(), x);
+        self.track([episode]);
+        decision
+    }
+
+    /// The decision that an event should record, and the choices of the shadow learners; none if it records no decision.
+    pub fn recompute(
+        &mut self,
+        kind: &EventKind,
+        episode: Option<&EpisodeRecord>,
+    ) -> Result<Option<(Decision, Vec<Shadow>)>, Rejection> {
+        let Some((id, t, x)) = self.decision_point(kind, episode)? else {
+            return Ok(None);
+        };
+        Ok(Some(match (kind, episode) {
+            (EventKind::StepAmended(_), Some(episode)) => self.decide_anew(episode, x),
+            _ => self.decide(id, t, x),
+        }))
+    }
+
     /// The episode, step and state of the decision that an event records; none if it records no decision.
     pub fn decision_point<'a>(
         &self,
@@ -98,6 +123,12 @@ impl StudyState {
                 let valid = self.valid_step(episode, step)?;
                 Ok(Some((&step.episode, episode.step() + 1, valid.next)))
             }
+            EventKind::StepAmended(amended) => {
+                let episode = known(kind, episode)?;
+                let corrected = self.corrected_step(episode, amended)?;
+                let point = || Some((&*amended.episode, episode.step(), *corrected.states.last()?));
+                Ok(point().filter(|_| episode.end.is_none()))
+            }
             _ => Ok(None),
         }
     }
@@ -110,6 +141,17 @@ impl StudyState {
         let name = |text: &str| Name::Text(text.into());
         let (action, feedback) = (name(&step.action), name(&step.feedback));
         validate::step(&self.study, episode, step.step as u64, &action, &feedback)
+    }
+
+    fn corrected_step(
+        &self,
+        episode: &EpisodeRecord,
+        amended: &StepAmended,
+    ) -> Result<validate::CorrectedStep, Rejection> {
+        let name = |text: &Option<String>| text.clone().map(Name::Text);
+        let (action, feedback) = (name(&amended.action), name(&amended.feedback));
+        let (step, study) = (amended.step as u64, &self.study);
+        validate::corrected_step(study, episode, step, action.as_ref(), feedback.as_ref())
     }
 
     /// Applies the next event. Takes the hash of its line and its episode as it was before; changes nothing if it fails.
@@ -143,21 +185,53 @@ impl StudyState {
             }
             episode.touched = event.seq;
             acknowledge(episode, event)?;
-            if event.kind.changes_outcome() && episode.is_settled() {
+            if event.kind.changes_learned() && episode.is_settled() {
                 learned = Some(self.learn(episode, event.seq));
+            }
+            if let (EventKind::Voided(_), Some(position)) = (&event.kind, episode.position) {
+                learned = Some((position, Episode::default()));
+                self.head.relearned = event.seq;
+                self.head.details.unlearned += 1;
+                self.stale = true;
             }
             let head = &mut self.head;
             head.open = head.open + u64::from(episode.end.is_none()) - u64::from(was_open);
             head.missing = head.missing + u64::from(episode.is_missing()) - u64::from(was_missing);
         }
-        if matches!(event.kind, EventKind::Closed(_)) {
-            self.head.closed = true;
+        if let (None, Some(id)) = (event.kind.episode(), event.kind.request()) {
+            let fingerprint = fingerprint(&event.kind)?;
+            self.head.details.remember(id, fingerprint);
+        }
+        match event.kind {
+            EventKind::Closed(_) => self.head.closed = true,
+            EventKind::Reopened(_) => self.head.closed = false,
+            EventKind::Paused(_) => self.head.details.paused = true,
+            EventKind::Resumed(_) => self.head.details.paused = false,
+            _ => {}
+        }
+        if self.head.rules >= RULES_3 {
+            self.count(&event.kind);
         }
         self.head.salted |= event.salt.is_some();
         self.head.seq = event.seq;
         self.head.hash = hash.into();
         self.track(&episode);
         Ok(Advance { episode, learned })
+    }
+
+    /// Updates the counters of an event.
+    fn count(&mut self, kind: &EventKind) {
+        let details = &mut self.head.details;
+        match kind {
+            EventKind::StepRecorded(StepRecorded { overridden, .. })
+            | EventKind::Stopped(Stopped { overridden, .. }) => {
+                details.choices += 1;
+                details.overrides += u64::from(*overridden);
+            }
+            EventKind::Amended(_) | EventKind::StepAmended(_) => details.corrections += 1,
+            EventKind::Voided(_) => details.voided += 1,
+            _ => {}
+        }
     }
 
     /// Rejects an event that the service never wrote, and that rules 1 allow nevertheless. Takes its episode as it was before.
@@ -228,6 +302,7 @@ impl StudyState {
             }
         };
         let there = || known(kind, episode.as_ref()).cloned();
+        let has_rules = |what| validate::has_rules(&self.head, RULES_3, what);
         let at = |step: usize| {
             let episode = there()?;
             validate::is_open(&episode)?;
@@ -236,6 +311,7 @@ impl StudyState {
         };
         let ended = |costs: &[Option<f64>], rewards: &[Option<f64>]| {
             let episode = there()?;
+            validate::not_voided(&episode)?;
             validate::has_ended(&episode)?;
             let outcome = validate::recorded_outcome(episode.step(), costs, rewards)?;
             Ok::<_, Rejection>((episode, outcome))
@@ -253,22 +329,46 @@ impl StudyState {
                 return Err(Rejection::conflict("the study was closed before"));
             }
             EventKind::Closed(_) => return Ok(None),
-            EventKind::Opened(opened) => EpisodeRecord {
-                recommended: self.recommended(opened.decision.get())?,
-                ..new(&opened.episode)?
-            },
+            EventKind::Reopened(Reopened { reason, .. })
+            | EventKind::Paused(Paused { reason, .. })
+            | EventKind::Resumed(Resumed { reason, .. }) => {
+                has_rules("closing for a time")?;
+                validate::reason(reason, rules)?;
+                let (head, name) = (&self.head, kind.name());
+                let is_new = match kind {
+                    EventKind::Reopened(_) => head.closed,
+                    EventKind::Paused(_) => !head.details.paused,
+                    _ => head.details.paused,
+                };
+                if is_new {
+                    return Ok(None);
+                }
+                let what = format!("the study was {name} before");
+                return Err(Rejection::conflict(what));
+            }
+            EventKind::Opened(opened) => {
+                validate::not_paused(&self.head)?;
+                EpisodeRecord {
+                    recommended: self.recommended(opened.decision.get())?,
+                    ..new(&opened.episode)?
+                }
+            }
             EventKind::StepRecorded(step) => {
                 let mut episode = there()?;
                 let valid = self.valid_step(&episode, step)?;
                 validate::override_flag(valid.overridden, step.overridden)?;
                 let (taken, reason) = (Action::Continue(valid.action), step.reason.as_deref());
                 validate::reason_of_override(study, &episode, taken, reason, rules)?;
+                let keeps = rules >= RULES_3 && step.overridden;
+                let recommended = episode.recommended.filter(|_| keeps);
                 episode.states.push(valid.next);
                 episode.steps.push(Step {
                     action: valid.action,
                     feedback: valid.feedback,
                     overridden: step.overridden,
                     reason: step.reason.clone(),
+                    recommended,
+                    ..Step::default()
                 });
                 episode.recommended = self.recommended(step.decision.get())?;
                 episode
@@ -310,9 +410,59 @@ impl StudyState {
                 episode.outcome.merge(&outcome);
                 episode
             }
+            EventKind::StepAmended(amended) => {
+                let mut episode = there()?;
+                has_rules("the correction of steps")?;
+                let corrected = self.corrected_step(&episode, amended)?;
+                validate::override_flag(corrected.overridden, amended.overridden)?;
+                validate::reason(&amended.reason, rules)?;
+                let is_open = episode.end.is_none();
+                if amended.current != episode.step() || amended.decision.is_some() != is_open {
+                    let what = "its `current` and `decision` are not those of the episode";
+                    return Err(Rejection::conflict(what));
+                }
+                let step = &mut episode.steps[amended.step - 1];
+                if (step.action, step.feedback) == (corrected.action, corrected.feedback) {
+                    let what = "it changes nothing: the step was recorded so before";
+                    return Err(Rejection::conflict(what));
+                }
+                let recommended = match step.overridden {
+                    true => step.recommended,
+                    false => Some(step.action),
+                };
+                step.recommended = recommended.filter(|_| corrected.overridden);
+                step.reported = Some(step.as_reported());
+                (step.action, step.feedback) = (corrected.action, corrected.feedback);
+                step.overridden = corrected.overridden;
+                step.corrected = Some(amended.reason.clone());
+                episode.states = corrected.states;
+                if let Some(decision) = &amended.decision {
+                    episode.recommended = self.recommended(decision.get())?;
+                }
+                episode
+            }
+            EventKind::Voided(voided) => {
+                let mut episode = there()?;
+                has_rules("voiding")?;
+                validate::not_voided(&episode)?;
+                validate::reason(&voided.reason, rules)?;
+                if episode.end.is_none() {
+                    episode.finish(End {
+                        abandoned: true,
+                        ..End::default()
+                    });
+                }
+                episode.voided = Some(voided.reason.clone());
+                episode
+            }
             EventKind::Repeated(repeated) => {
                 let episode = there()?;
-                validate::has_ended(&episode)?;
+                validate::not_voided(&episode)?;
+                if repeated.of == "step_amended" {
+                    has_rules("the correction of steps")?;
+                } else {
+                    validate::has_ended(&episode)?;
+                }
                 validate::repetition(&episode, repeated)?;
                 episode
             }
@@ -365,9 +515,9 @@ impl StudyState {
 fn acknowledge(episode: &mut EpisodeRecord, event: &Event) -> Result<(), Rejection> {
     let fingerprint = match &event.kind {
         EventKind::Repeated(repeated) => repeated.fingerprint.clone(),
-        kind if kind.changes_outcome() => kind
-            .fingerprint()
-            .map_err(|error| Rejection::internal(error.to_string()))?,
+        kind if kind.changes_outcome() || matches!(kind, EventKind::StepAmended(_)) => {
+            fingerprint(kind)?
+        }
         _ => return Ok(()),
     };
     if event.salt.is_none() {
@@ -391,6 +541,11 @@ fn acknowledge(episode: &mut EpisodeRecord, event: &Event) -> Result<(), Rejecti
     };
     episode.set_giver(&positions, &event.by);
     Ok(())
+}
+
+fn fingerprint(kind: &EventKind) -> Result<String, Rejection> {
+    let fingerprint = kind.fingerprint();
+    fingerprint.map_err(|error| Rejection::internal(error.to_string()))
 }
 
 /// The episode of an event, which must exist.

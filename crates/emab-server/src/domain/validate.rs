@@ -98,6 +98,28 @@ pub fn not_closed(head: &Head) -> Result<(), Rejection> {
     Ok(())
 }
 
+/// The study opens new episodes now.
+pub fn not_paused(head: &Head) -> Result<(), Rejection> {
+    if head.details.paused {
+        let study = &head.name;
+        let what = format!("study `{study}` is paused; POST …:resume lets it open new episodes");
+        return Err(Rejection::conflict(what));
+    }
+    Ok(())
+}
+
+/// The rules of the study have what a command needs.
+pub fn has_rules(head: &Head, least: u32, what: &str) -> Result<(), Rejection> {
+    if head.rules >= least {
+        return Ok(());
+    }
+    let (study, rules) = (&head.name, head.rules);
+    let detail = format!(
+        "study `{study}` follows rules {rules} for ever, and {what} came with rules {least}; new studies have them"
+    );
+    Err(Rejection::not_possible(detail))
+}
+
 /// The name of a new episode is well-formed.
 pub fn episode_name(id: &str) -> Result<(), Rejection> {
     if is_name(id) {
@@ -119,6 +141,7 @@ pub fn is_open(episode: &EpisodeRecord) -> Result<(), Rejection> {
         return Ok(());
     };
     let how = match end.abandoned {
+        _ if episode.voided.is_some() => "voided",
         true => "abandoned",
         false => "stopped",
     };
@@ -166,6 +189,81 @@ pub fn step(
         next: next_state(study, episode.step(), episode.state(), action, feedback)?,
         overridden: episode.recommended != Some(action),
     })
+}
+
+/// A recorded step after its correction, and the states of the episode.
+pub struct CorrectedStep {
+    pub action: usize,
+    pub feedback: usize,
+    /// Whether another action was recommended.
+    pub overridden: bool,
+    pub states: Vec<usize>,
+}
+
+/// A recorded step can be corrected: it is possible, and so are all later ones.
+pub fn corrected_step(
+    study: &Study,
+    episode: &EpisodeRecord,
+    step: u64,
+    action: Option<&Name>,
+    feedback: Option<&Name>,
+) -> Result<CorrectedStep, Rejection> {
+    not_voided(episode)?;
+    if action.is_none() && feedback.is_none() {
+        let what = "a correction of a step has an `action` or a `feedback`";
+        return Err(Rejection::not_possible(what));
+    }
+    let recorded = episode.steps.len();
+    let Some(i) = (step as usize).checked_sub(1).filter(|i| *i < recorded) else {
+        let id = &episode.id;
+        let what = match recorded {
+            0 => format!("episode `{id}` has no recorded step"),
+            _ => format!("episode `{id}` has the recorded steps 1 to {recorded}, not {step}"),
+        };
+        return Err(Rejection::not_found(what).current(episode.step()));
+    };
+    let old = &episode.steps[i];
+    let action = action.map_or(Ok(old.action), |name| study.action(name))?;
+    let feedback = feedback.map_or(Ok(old.feedback), |name| study.feedback(name))?;
+    let mut states = episode.states[..=i].to_vec();
+    states.push(next_state(study, i + 1, states[i], action, feedback)?);
+    for (later, step) in episode.steps.iter().enumerate().skip(i + 1) {
+        let x = states[later];
+        let next = next_state(study, later + 1, x, step.action, step.feedback);
+        states.push(next.map_err(|rejection| {
+            let (spec, step) = (&study.spec, later + 1);
+            let what = format!(
+                "with this correction step {step} would be in state `{}`, where it is not possible: {}; void the episode with POST \
+                 …:void, and enter it again",
+                spec.states().name(x),
+                rejection.detail
+            );
+            Rejection::not_possible(what)
+        })?);
+    }
+    let recommended = match old.overridden {
+        true => old.recommended,
+        false => Some(old.action),
+    };
+    Ok(CorrectedStep {
+        action,
+        feedback,
+        // Nothing was recommended in an imported episode.
+        overridden: !episode.imported && recommended != Some(action),
+        states,
+    })
+}
+
+/// The episode was not entered in error.
+pub fn not_voided(episode: &EpisodeRecord) -> Result<(), Rejection> {
+    match &episode.voided {
+        None => Ok(()),
+        Some(_) => {
+            let id = &episode.id;
+            let what = format!("episode `{id}` was voided: it was entered in error");
+            Err(Rejection::conflict(what).current(episode.step()))
+        }
+    }
 }
 
 /// The state that an allowed action and its feedback lead to, before the horizon.
@@ -348,7 +446,8 @@ pub fn changes(known: &Outcome, given: &Outcome, last: bool) -> bool {
 
 /// The data of a repetition are as the service writes them.
 pub fn repetition(episode: &EpisodeRecord, repeated: &Repeated) -> Result<(), Rejection> {
-    let known = ["outcome", "amended"].contains(&&*repeated.of);
+    let of_step = repeated.of == "step_amended";
+    let known = of_step || ["outcome", "amended"].contains(&&*repeated.of);
     let values = &repeated.values;
     // Only known values are repeated.
     let positions = episode.outcome.positions();

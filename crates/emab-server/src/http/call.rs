@@ -70,6 +70,18 @@ where
 }
 
 impl<P, Q, const NEW: bool> Call<P, Q, NEW> {
+    /// The same call with another part of its path.
+    pub fn map_path<T>(self, part: impl FnOnce(P) -> T) -> Call<T, Q, NEW> {
+        Call {
+            app: self.app,
+            caller: self.caller,
+            path: part(self.path),
+            query: self.query,
+            headers: self.headers,
+            body: self.body,
+        }
+    }
+
     /// The bytes of the JSON body; empty if there is none.
     pub async fn bytes(&mut self, max: usize) -> Result<bytes::Bytes, ApiError> {
         body::bytes(&self.headers, std::mem::take(&mut self.body), max).await

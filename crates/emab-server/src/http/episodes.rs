@@ -12,8 +12,8 @@ use super::studies::Page;
 use super::view::{EpisodeList, EpisodeView, ReplayView};
 use crate::app::{head, key};
 use crate::domain::{
-    Abandon, Amend, Command, Decision, GiveOutcome, Open, Rejection, ReplyBody, Stop, Tell,
-    json::short,
+    Abandon, Amend, AmendStep, Command, Decision, GiveOutcome, Open, Rejection, ReplyBody, Stop,
+    Tell, VoidEpisode, json::short,
 };
 use crate::tokens::Permission;
 
@@ -147,7 +147,7 @@ impl EpisodeCall {
     async fn act<T: DeserializeOwned>(
         mut self,
         permission: Permission,
-        command: fn(String, T) -> Command,
+        command: impl FnOnce(String, T) -> Command,
     ) -> ApiResult {
         self.caller.may_in(permission, &self.path.0)?;
         let given = self.json().await?;
@@ -231,6 +231,41 @@ pub async fn give_outcome(call: EpisodeCall) -> ApiResult {
     responses((status = 200, description = "The episode", body = EpisodeView)))]
 pub async fn amend(call: EpisodeCall) -> ApiResult {
     call.act(Permission::Amend, Command::Amend).await
+}
+
+/// Correct a step
+///
+/// The action or the feedback of a recorded step was reported wrongly; what is left out is unchanged. Later steps are kept. A
+/// correction after which a later step would not be possible is rejected with 422: void the episode then, and enter it again. The
+/// decision for the current step of an open episode is made anew; ask for it. The learner is rebuilt as if the step had been
+/// reported so first; both reports stay in the log. A repeated request changes nothing.
+#[utoipa::path(post, operation_id = "amendStep", path = "/v1/studies/{study}/episodes/{episode}/steps/{step}:amend", tag = "episodes",
+    params(("study" = String, Path), ("episode" = String, Path), ("step" = u64, Path, minimum = 1)),
+    request_body(content = AmendStep, example = json!({"feedback": "positive", "reason": "mistyped"})),
+    responses((status = 200, description = "The episode", body = EpisodeView)))]
+pub async fn amend_step(call: Call<(String, String, String)>) -> ApiResult {
+    let (study, episode, step) = &call.path;
+    let missing = || {
+        let (episode, step) = (short(episode), short(step));
+        ApiError::not_found(format!("episode `{episode}` has no step `{step}`"))
+    };
+    call.caller.may_in(Permission::Amend, study)?;
+    let step: u64 = step.parse().map_err(|_| missing())?;
+    let call = call.map_path(|(study, episode, _)| (study, episode));
+    let command = move |episode, amend| Command::AmendStep(episode, step, amend);
+    call.act::<AmendStep>(Permission::Amend, command).await
+}
+
+/// Void an episode
+///
+/// It was entered in error: it counts for nothing, is not learned, and withholds no certificate. It stays in the log.
+#[utoipa::path(post, operation_id = "voidEpisode", path = "/v1/studies/{study}/episodes/{episode}:void", tag = "episodes",
+    params(("study" = String, Path), ("episode" = String, Path)),
+    request_body(content = VoidEpisode, example = json!({"reason": "entered twice"})),
+    responses((status = 200, description = "The episode", body = EpisodeView)))]
+pub async fn void(call: EpisodeCall) -> ApiResult {
+    call.act::<VoidEpisode>(Permission::Amend, Command::Void)
+        .await
 }
 
 /// Recompute a decision from the log

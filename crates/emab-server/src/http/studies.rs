@@ -13,7 +13,7 @@ use super::call::{Call, NoQuery, Number, within};
 use super::error::ApiError;
 use super::response::{ApiResult, json, typed};
 use super::view::{Discarded, Estimates, StudyList, StudyView};
-use crate::domain::{Command, Head, NAME_RULE, Rejection, Reply, ReplyBody, is_name};
+use crate::domain::{Command, Head, NAME_RULE, Reason, Rejection, Reply, ReplyBody, is_name};
 use crate::store::StoreError;
 use crate::tokens::Permission;
 
@@ -173,6 +173,46 @@ pub async fn close(mut call: Call) -> ApiResult {
     call.may(Permission::CloseStudy)?;
     call.optional::<NoQuery>().await?;
     let reply = call.submit(Command::Close).await?;
+    study_reply(&call.app, reply, StatusCode::OK, &call.caller, None).await
+}
+
+/// Reopen a study
+///
+/// A closed study accepts new episodes again.
+#[utoipa::path(post, operation_id = "reopenStudy", path = "/v1/studies/{study}:reopen", tag = "studies",
+    params(("study" = String, Path)),
+    request_body(content = Reason, example = json!({"reason": "the second year is funded"})),
+    responses((status = 200, description = "The study", body = StudyView)))]
+pub async fn reopen(call: Call) -> ApiResult {
+    change(call, Command::Reopen).await
+}
+
+/// Pause a study
+///
+/// A paused study opens no new episodes. Open episodes continue, and outcomes are accepted.
+#[utoipa::path(post, operation_id = "pauseStudy", path = "/v1/studies/{study}:pause", tag = "studies",
+    params(("study" = String, Path)),
+    request_body(content = Reason, example = json!({"reason": "the device is being repaired"})),
+    responses((status = 200, description = "The study", body = StudyView)))]
+pub async fn pause(call: Call) -> ApiResult {
+    change(call, Command::Pause).await
+}
+
+/// Resume a study
+///
+/// A paused study opens new episodes again.
+#[utoipa::path(post, operation_id = "resumeStudy", path = "/v1/studies/{study}:resume", tag = "studies",
+    params(("study" = String, Path)),
+    request_body(content = Reason, example = json!({"reason": "the device is repaired"})),
+    responses((status = 200, description = "The study", body = StudyView)))]
+pub async fn resume(call: Call) -> ApiResult {
+    change(call, Command::Resume).await
+}
+
+async fn change(mut call: Call, command: fn(Reason) -> Command) -> ApiResult {
+    call.may(Permission::CloseStudy)?;
+    let reason = call.json().await?;
+    let reply = call.submit(command(reason)).await?;
     study_reply(&call.app, reply, StatusCode::OK, &call.caller, None).await
 }
 

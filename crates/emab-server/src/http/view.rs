@@ -32,9 +32,11 @@ pub struct StudyView {
     pub rules: u32,
     /// Whether it accepts no new episodes.
     pub closed: bool,
+    /// Whether it is paused: it opens no new episodes for a time.
+    pub paused: bool,
     /// Whether it is being restored from an export, and accepts nothing else.
     pub restoring: bool,
-    /// The number of episodes.
+    /// The number of episodes, without those that were voided.
     pub episodes: u64,
     /// The number of open episodes.
     pub open: u64,
@@ -62,10 +64,11 @@ impl StudyView {
             spec_hash: unless_blinded(&head.spec_hash),
             rules: head.rules,
             closed: head.closed,
+            paused: head.details.paused,
             restoring: head.restoring,
-            episodes: head.episodes,
+            episodes: head.counted_episodes(),
             open: head.open,
-            learned: head.learned,
+            learned: head.counted_learned(),
             missing: head.missing,
             withheld: summary.withheld.clone(),
             seq: head.seq,
@@ -128,6 +131,9 @@ pub struct StepView {
     pub overridden: bool,
     /// The reason.
     pub reason: Option<String>,
+    /// The reason of its last correction, if it was corrected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<String>,
 }
 
 /// An episode.
@@ -150,6 +156,9 @@ pub struct EpisodeView {
     pub outcome: Option<Outcome>,
     /// The position in the learning order, from 0, once it is learned.
     pub learned: Option<u64>,
+    /// Why it was voided, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voided: Option<String>,
     /// Whether it was imported.
     pub imported: bool,
     /// The sequence number of the event that opened it.
@@ -174,6 +183,7 @@ impl EpisodeView {
                 .filter(|_| !blinded)
                 .map(|_| episode.outcome.clone()),
             learned: episode.position.filter(|_| !blinded),
+            voided: episode.voided.clone(),
             imported: episode.imported,
             opened: episode.opened,
             touched: episode.touched,
@@ -216,6 +226,7 @@ impl EpisodeView {
                 reason: step
                     .and_then(|step| step.reason.clone())
                     .or_else(|| end.and_then(|end| end.reason.clone())),
+                corrected: step.and_then(|step| step.corrected.clone()),
             })
         });
         Ok(EpisodeView {
@@ -300,7 +311,7 @@ impl Estimates {
             learner: study.learner.label().into(),
             as_of: state.head.seq,
             hash: state.head.hash.clone(),
-            learned: state.head.learned,
+            learned: state.head.counted_learned(),
             estimates,
         }
     }

@@ -19,7 +19,7 @@ pub use crate::domain::finding::Finding;
 pub use crate::domain::head::Head;
 pub use crate::domain::learned_episode::LearnedEpisode;
 pub use crate::domain::restore::Restore;
-pub use crate::domain::study_learners::GainSum;
+pub use crate::domain::study_learners::{GainSum, TripletKey};
 
 /// Why the store failed.
 #[derive(Debug, Error)]
@@ -60,12 +60,14 @@ pub struct Changes {
     pub events: Vec<Record>,
     /// Changed episodes, each once.
     pub episodes: Vec<EpisodeRecord>,
-    /// New decisions.
+    /// New decisions; one of a known step is replaced.
     pub decisions: Vec<StoredDecision>,
     /// Learned episodes; one at a known position is replaced.
     pub learned_episodes: Vec<LearnedEpisode>,
     /// Changed gain sums, each once.
     pub gain_sums: Vec<GainSum>,
+    /// Gain sums of which no observation is left, after a correction.
+    pub removed_gain_sums: Vec<TripletKey>,
 }
 
 /// What a transaction for a batch begins with.

@@ -1,4 +1,4 @@
--- Takes a PostgreSQL store from version 1 to 2. The tables become those of postgres.sql.
+-- Takes a PostgreSQL store from version 1 to 2.
 
 CREATE TABLE specs (
     study BIGINT NOT NULL PRIMARY KEY,

@@ -1,6 +1,6 @@
--- The tables of a PostgreSQL store, version 2. Any tool may read them; only the service writes them.
--- A later version adds a file with its changes, and raises meta.version in the same transaction: postgres-2.sql is the one
--- from version 1.
+-- The tables of a PostgreSQL store, version 3. Any tool may read them; only the service writes them.
+-- A later version adds a file with its changes, and raises meta.version in the same transaction: postgres-3.sql is the one
+-- from version 2.
 --
 -- Only features of compatible distributed databases: no extension, trigger, rule or storage option. There are no foreign
 -- keys: a row is written together with its study, which is locked.
@@ -26,6 +26,8 @@ CREATE TABLE IF NOT EXISTS studies (
     relearned BIGINT  NOT NULL,
     rules     BIGINT  NOT NULL,
     salted    BOOLEAN NOT NULL,
+    -- Counters that rules 3 have added, as JSON.
+    details   TEXT    NOT NULL,
     CONSTRAINT studies_name UNIQUE (name)
 );
 
@@ -107,4 +109,4 @@ CREATE TABLE IF NOT EXISTS tokens (
     body TEXT NOT NULL
 );
 
-INSERT INTO meta (application, version) VALUES ('emab', 2) ON CONFLICT (application) DO NOTHING;
+INSERT INTO meta (application, version) VALUES ('emab', 3) ON CONFLICT (application) DO NOTHING;

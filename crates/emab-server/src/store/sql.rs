@@ -17,7 +17,7 @@ use crate::domain::{EpisodeRecord, Record};
 macro_rules! heads {
     ($rest:literal) => {
         concat!(
-            "SELECT key, name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned, rules, salted, \
+            "SELECT key, name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned, rules, salted, details, \
              EXISTS (SELECT 1 FROM restores WHERE restores.study = studies.key AND finished IS NULL) FROM studies ",
             $rest
         )
@@ -26,8 +26,9 @@ macro_rules! heads {
 pub(super) use heads;
 
 pub(super) const CREATE: &str = "
-    INSERT INTO studies (name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned, rules, salted)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (name) DO NOTHING RETURNING key";
+    INSERT INTO studies
+    (name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned, rules, salted, details)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (name) DO NOTHING RETURNING key";
 pub(super) const CREATE_SPEC: &str =
     "INSERT INTO specs (study, text) VALUES ($1, $2) RETURNING study";
 pub(super) const SPEC: &str = "SELECT text FROM specs WHERE study = $1";
@@ -187,8 +188,19 @@ impl<C: Sql> Store for C {
         let (name, spec_hash, hash) = (&head.name, &head.spec_hash, &head.hash);
         let (closed, rules, salted) = (&head.closed, &i64::from(head.rules), &head.salted);
         let values: Params<'_> = &[
-            name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned, rules,
+            name,
+            spec_hash,
+            seq,
+            hash,
+            closed,
+            episodes,
+            open,
+            learned,
+            missing,
+            relearned,
+            rules,
             salted,
+            &details(head)?,
         ];
         let key = self.row::<i64>(CREATE, values)?;
         match key {
@@ -373,6 +385,12 @@ pub(super) fn counters(head: &Head) -> Result<[i64; 6]> {
     ])
 }
 
+/// The counters of a head that are stored as JSON.
+pub(super) fn details(head: &Head) -> Result<String> {
+    serde_json::to_string(&head.details)
+        .map_err(|error| StoreError::Damaged(format!("study `{}`: {error}", head.name)))
+}
+
 /// Fails if not every head was updated.
 pub(super) fn have_updated(heads: u64, studies: &[(&Head, &Changes)]) -> Result<()> {
     if heads == studies.len() as u64 {
@@ -442,6 +460,13 @@ pub(super) trait Row {
     fn boolean(&self, column: usize) -> Result<bool>;
     fn name(&self, column: usize) -> &str;
 
+    /// A value that is stored as JSON.
+    fn json<T: serde::de::DeserializeOwned>(&self, column: usize) -> Result<T> {
+        let text: String = self.get(column)?;
+        let wrong = |error| StoreError::Damaged(format!("`{}`: {error}", self.name(column)));
+        serde_json::from_str(&text).map_err(wrong)
+    }
+
     /// A non-negative integer that fits its type.
     fn count<T: TryFrom<i64>>(&self, column: usize) -> Result<T> {
         let found: i64 = self.get(column)?;
@@ -482,7 +507,7 @@ stored! {
     Head {
         key: get(0), name: get(1), spec_hash: get(2), seq: count(3), hash: get(4), closed: boolean(5), episodes: count(6),
         open: count(7), learned: count(8), missing: count(9), relearned: count(10), rules: count(11), salted: boolean(12),
-        restoring: boolean(13),
+        details: json(13), restoring: boolean(14),
     }
     Restore {
         begun: get(0), begun_by: get(1), finished: get(2), finished_by: get(3), seq: count(4), hash: get(5),

@@ -1,4 +1,4 @@
--- Takes a SQLite store from version 1 to 2. The tables become those of sqlite.sql, to the letter.
+-- Takes a SQLite store from version 1 to 2.
 
 ALTER TABLE studies RENAME TO studies_1;
 

@@ -31,7 +31,7 @@ pub use backup::backup;
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// The version of the tables in `sqlite.sql`.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// "emab" in ASCII, in the file's header.
 const APPLICATION: i64 = 0x656d_6162;
@@ -86,7 +86,7 @@ impl Sqlite {
             let connection = connect(&file, role)?;
             let shown = version(&connection).and_then(|found| match found {
                 Some(VERSION) => Ok(()),
-                Some(_) => show_as_current(&connection),
+                Some(found) => show_as_current(&connection, found),
                 None => Err(StoreError::Damaged("it is empty".into())),
             });
             shown.map_err(|error| named(&file, error))?;
@@ -187,10 +187,14 @@ fn version(connection: &Connection) -> Result<Option<i64>> {
 }
 
 /// Shows the tables of an earlier version as the current ones. Views of a connection hide tables of the same name.
-fn show_as_current(connection: &Connection) -> Result<()> {
+fn show_as_current(connection: &Connection, version: i64) -> Result<()> {
+    let views = match version {
+        1 => include_str!("sqlite-1-as-3.sql"),
+        _ => include_str!("sqlite-2-as-3.sql"),
+    };
     let shown = connection
         .pragma_update(None, "query_only", false)
-        .and_then(|()| connection.execute_batch(include_str!("sqlite-1-as-2.sql")))
+        .and_then(|()| connection.execute_batch(views))
         .and_then(|()| connection.pragma_update(None, "query_only", true));
     shown.map_err(fault)
 }
@@ -209,7 +213,8 @@ fn prepare(connection: &Connection) -> Result<()> {
             tracing::info!(version = VERSION, "the store was opened");
             return Ok(());
         }
-        Some(_) => include_str!("sqlite-2.sql"),
+        Some(1) => concat!(include_str!("sqlite-2.sql"), include_str!("sqlite-3.sql")),
+        Some(_) => include_str!("sqlite-3.sql"),
         None => include_str!("sqlite.sql"),
     };
     run("BEGIN IMMEDIATE")?;

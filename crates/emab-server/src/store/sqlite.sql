@@ -1,10 +1,10 @@
--- The tables of a SQLite store, version 2. Any tool may read them; only the service writes them.
--- A later version adds a file with its changes, and raises user_version in the same transaction: sqlite-2.sql is the one from
--- version 1.
+-- The tables of a SQLite store, version 3. Any tool may read them; only the service writes them.
+-- A later version adds a file with its changes, and raises user_version in the same transaction: sqlite-3.sql is the one from
+-- version 2.
 
 -- Marks the file as a store: "emab" in ASCII.
 PRAGMA application_id = 0x656d6162;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 CREATE TABLE studies (
     key       INTEGER PRIMARY KEY,
@@ -19,7 +19,9 @@ CREATE TABLE studies (
     missing   INTEGER NOT NULL,
     relearned INTEGER NOT NULL,
     rules     INTEGER NOT NULL,
-    salted    INTEGER NOT NULL
+    salted    INTEGER NOT NULL,
+    -- Counters that rules 3 have added, as JSON.
+    details   TEXT    NOT NULL
 ) STRICT;
 
 -- Specifications as canonical JSON. They may be long, and the row of a study is written with every batch.

@@ -92,6 +92,7 @@ fn check_store(open: &dyn Fn() -> Result<Box<dyn Store>, StoreError>) {
         values::numbers_out_of_range_are_rejected,
         paging::reads_respect_limit_and_start,
         transactions::duplicates_are_rejected,
+        transactions::corrections_replace_and_remove,
         transactions::a_rollback_removes_every_row,
         transactions::uncommitted_rows_are_invisible,
         transactions::a_snapshot_does_not_change,

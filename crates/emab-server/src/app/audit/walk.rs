@@ -246,7 +246,12 @@ impl<'a> Walk<'a> {
                 self.found.decisions += 1;
                 if self.keeps_marks {
                     let mark = (event.seq, Sha256::digest(text.as_bytes()).into());
-                    self.marks.entry(episode.into()).or_default().push(mark);
+                    let marks = self.marks.entry(episode.into()).or_default();
+                    match marks.get_mut(step as usize - 1) {
+                        // A correction has replaced the decision.
+                        Some(known) => *known = mark,
+                        None => marks.push(mark),
+                    }
                 }
                 if let Some(mismatch) = mismatch.filter(|_| intact) {
                     let what = of_texts(&mismatch.recorded, &mismatch.recomputed);

@@ -20,6 +20,7 @@ pub(super) fn store(store: &mut PgConnection) -> Result<Vec<Finding>> {
     let meta = store.rows_unprepared::<String>(META)?;
     let version = match &meta[..] {
         [only] if only == "emab 1" => 1,
+        [only] if only == "emab 2" => 2,
         _ => VERSION,
     };
     let mut found = Vec::new();

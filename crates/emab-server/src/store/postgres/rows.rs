@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Statement};
 
-use super::super::sql::{self, Row, Sql, Value, counters, episode_columns, integer};
+use super::super::sql::{self, Row, Sql, Value, counters, details, episode_columns, integer};
 use super::super::{Changes, GainSum, Head, LearnedEpisode, Result, StoreError, StoredDecision};
 use super::connection::PgConnection;
 use super::error::describe;
 use super::schema::VERSION;
 use super::session::Tools;
 use super::tokens;
-use crate::domain::{EpisodeRecord, Record};
+use crate::domain::{EpisodeRecord, Record, TripletKey};
 
 /// Without the limit, a plan that was made for a small table reads all episodes of a study.
 pub(super) const EPISODES: &str = "
@@ -21,10 +21,11 @@ pub(super) const EPISODES: &str = "
     WHERE cases.study = named.study AND cases.id = named.id LIMIT 1) AS it";
 const WRITE_HEADS: &str = "
     UPDATE studies SET seq = new.seq, hash = new.hash, closed = new.closed, episodes = new.episodes, open = new.open,
-    learned = new.learned, missing = new.missing, relearned = new.relearned, salted = new.salted
+    learned = new.learned, missing = new.missing, relearned = new.relearned, salted = new.salted,
+    details = new.details
     FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::TEXT[], $4::BOOLEAN[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[], $8::BIGINT[],
-    $9::BIGINT[], $10::BOOLEAN[])
-    AS new (key, seq, hash, closed, episodes, open, learned, missing, relearned, salted) WHERE studies.key = new.key";
+    $9::BIGINT[], $10::BOOLEAN[], $11::TEXT[])
+    AS new (key, seq, hash, closed, episodes, open, learned, missing, relearned, salted, details) WHERE studies.key = new.key";
 const WRITE_EVENTS: &str = "
     INSERT INTO events (study, seq, text, hash)
     SELECT * FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::TEXT[], $4::TEXT[])";
@@ -34,7 +35,8 @@ const WRITE_EPISODES: &str = "
     ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, body = excluded.body";
 const WRITE_DECISIONS: &str = "
     INSERT INTO answers (study, episode, step, text)
-    SELECT * FROM UNNEST($1::BIGINT[], $2::TEXT[], $3::BIGINT[], $4::TEXT[])";
+    SELECT * FROM UNNEST($1::BIGINT[], $2::TEXT[], $3::BIGINT[], $4::TEXT[])
+    ON CONFLICT (study, episode, step) DO UPDATE SET text = excluded.text";
 const WRITE_LEARNED: &str = "
     INSERT INTO lessons (study, place, bytes)
     SELECT * FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::BYTEA[])
@@ -43,16 +45,22 @@ const WRITE_GAIN_SUMS: &str = "
     INSERT INTO cells (study, t, x, a, count, sum)
     SELECT * FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[])
     ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
+const REMOVE_GAIN_SUMS: &str = "
+    DELETE FROM cells USING UNNEST($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[]) AS old (study, t, x, a)
+    WHERE cells.study = old.study AND cells.t = old.t AND cells.x = old.x AND cells.a = old.a";
 pub(super) const LAST_SEQ: &str = "SELECT seq FROM studies WHERE key = $1";
 
-/// Precedes a read: shows tables of version 1 as those of version 2.
-const VERSION_1_AS_2: &str = "
+/// Precedes a read: shows tables of version 1 as those of version 3.
+const VERSION_1_AS_3: &str = "
     WITH specs AS (SELECT key AS study, spec AS text FROM studies),
     restores AS (SELECT 0::BIGINT AS study, '' AS begun, '' AS begun_by, NULL::TEXT AS finished, NULL::TEXT AS finished_by,
         0::BIGINT AS seq, '' AS hash WHERE FALSE),
     checkpoints AS (SELECT 0::BIGINT AS study, 0::BIGINT AS seq, '' AS text WHERE FALSE),
     studies AS (SELECT key, name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned,
-        1::BIGINT AS rules, FALSE AS salted FROM studies) ";
+        1::BIGINT AS rules, FALSE AS salted, '{}' AS details FROM studies) ";
+/// The same for version 2.
+const VERSION_2_AS_3: &str = "
+    WITH studies AS (SELECT *, '{}' AS details FROM studies) ";
 
 macro_rules! prepare {
     ($(#[$doc:meta])* $function:ident: $($name:ident = $sql:expr;)*) => {
@@ -69,7 +77,11 @@ macro_rules! prepare {
 /// Prepares the statements for tables of this version; only reads for an earlier one.
 pub(super) async fn prepare(client: &Client, version: i64) -> Result<Statements, Error> {
     if version < VERSION {
-        return prepare_reads(client, VERSION_1_AS_2).await;
+        let views = match version {
+            1 => VERSION_1_AS_3,
+            _ => VERSION_2_AS_3,
+        };
+        return prepare_reads(client, views).await;
     }
     let (mut reads, writes) =
         tokio::try_join!(prepare_reads(client, ""), prepare_writes(client, ""))?;
@@ -92,6 +104,7 @@ prepare! {
     write_decisions = WRITE_DECISIONS;
     write_learned = WRITE_LEARNED;
     write_gain_sums = WRITE_GAIN_SUMS;
+    remove_gain_sums = REMOVE_GAIN_SUMS;
     last_seq = LAST_SEQ;
     find_tokens = tokens::FIND;
     all_tokens = tokens::ALL;
@@ -131,6 +144,7 @@ pub(super) struct Columns<'a> {
     decisions: (Vec<i64>, Vec<&'a str>, Vec<i64>, Vec<&'a str>),
     learned_episodes: (Vec<i64>, Vec<i64>, Vec<&'a [u8]>),
     gain_sums: [Vec<i64>; 6],
+    removed_gain_sums: [Vec<i64>; 4],
 }
 
 type EpisodeColumns<'a> = (Vec<i64>, Vec<&'a str>, Vec<i64>, Vec<bool>, Vec<String>);
@@ -142,6 +156,7 @@ struct HeadColumns<'a> {
     hashes: Vec<&'a str>,
     closed: Vec<bool>,
     salted: Vec<bool>,
+    details: Vec<String>,
 }
 
 /// Converts every row of every study, and collects the values by column.
@@ -188,6 +203,10 @@ impl<'a> Columns<'a> {
         let heads = || studies.iter().map(|(head, _)| *head);
         let counts: Result<Vec<[i64; 6]>> = heads().map(counters).collect();
         let gains: Vec<_> = try_unzip(studies, |it| &it.gain_sums, gains)?;
+        let removed = |study: i64, (t, x, a): &TripletKey| {
+            Ok([study, i64::from(*t), i64::from(*x), i64::from(*a)])
+        };
+        let removed: Vec<_> = try_unzip(studies, |it| &it.removed_gain_sums, removed)?;
         Ok(Columns {
             heads: HeadColumns {
                 keys: heads().map(|head| head.key).collect(),
@@ -195,12 +214,14 @@ impl<'a> Columns<'a> {
                 hashes: heads().map(|head| &*head.hash).collect(),
                 closed: heads().map(|head| head.closed).collect(),
                 salted: heads().map(|head| head.salted).collect(),
+                details: heads().map(details).collect::<Result<_>>()?,
             },
             events: try_unzip(studies, |it| &it.events, event)?,
             episodes: try_unzip(studies, |it| &it.episodes, episode)?,
             decisions: try_unzip(studies, |it| &it.decisions, decision)?,
             learned_episodes: try_unzip(studies, |it| &it.learned_episodes, learned)?,
             gain_sums: by_column(gains),
+            removed_gain_sums: by_column(removed),
         })
     }
 
@@ -233,6 +254,10 @@ impl<'a> Columns<'a> {
             let [study, t, x, a, count, sum] = &self.gain_sums;
             put(t.len(), WRITE_GAIN_SUMS, &[study, t, x, a, count, sum]).await
         };
+        let removed_gain_sums = async {
+            let [study, t, x, a] = &self.removed_gain_sums;
+            put(t.len(), REMOVE_GAIN_SUMS, &[study, t, x, a]).await
+        };
         let heads = async {
             let HeadColumns {
                 keys,
@@ -240,9 +265,11 @@ impl<'a> Columns<'a> {
                 hashes,
                 closed,
                 salted,
+                details,
             } = &self.heads;
             let values: &[&(dyn ToSql + Sync)] = &[
                 keys, seq, hashes, closed, episodes, open, learned, missing, relearned, salted,
+                details,
             ];
             put(keys.len(), WRITE_HEADS, values).await
         };
@@ -254,10 +281,15 @@ impl<'a> Columns<'a> {
         };
         // They are sent in this order, and the error is that of the first one to fail. All answers are awaited: a commit that was
         // sent has been executed when this returns.
-        let sent = tokio::join!(biased; events, episodes, decisions, learned_episodes, gain_sums, heads, commit);
-        sent.0.and(sent.1).and(sent.2).and(sent.3).and(sent.4)?;
-        let updated = sent.5?;
-        sent.6?;
+        let sent = tokio::join!(biased; events, episodes, decisions, learned_episodes, gain_sums, removed_gain_sums, heads, commit);
+        sent.0
+            .and(sent.1)
+            .and(sent.2)
+            .and(sent.3)
+            .and(sent.4)
+            .and(sent.5)?;
+        let updated = sent.6?;
+        sent.7?;
         Ok(updated)
     }
 }

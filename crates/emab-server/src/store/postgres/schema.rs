@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
 
 use super::super::{Result, StoreError};
 use super::error::{describe, fault};
 
 /// The version of the tables in `postgres.sql`.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 
 /// The largest number of attempts, when several copies start together.
 const TRIES: u32 = 40;
@@ -75,7 +76,7 @@ pub(super) async fn ensure(client: &Client) -> Result<i64> {
             }
             Some(earlier) => {
                 tracing::info!(version = earlier, to = VERSION, "the store is migrated");
-                migrate(client).await
+                migrate(client, earlier).await
             }
             None => create(client).await,
         };
@@ -109,15 +110,18 @@ async fn create(client: &Client) -> Result<(), Error> {
     client.batch_execute("COMMIT").await
 }
 
-/// Takes the tables from version 1 to 2, in one transaction.
-async fn migrate(client: &Client) -> Result<(), Error> {
+/// Takes the tables from this version to the next one, in one transaction.
+async fn migrate(client: &Client, version: i64) -> Result<(), Error> {
+    let changes = match version {
+        1 => include_str!("../postgres-2.sql"),
+        _ => include_str!("../postgres-3.sql"),
+    };
     client.batch_execute("BEGIN").await?;
-    let sql = "SELECT version FROM meta WHERE application = 'emab' AND version = 1 FOR UPDATE";
+    let sql = "SELECT version FROM meta WHERE application = 'emab' AND version = $1 FOR UPDATE";
     // Empty if another copy has migrated them meanwhile.
-    if !client.query_typed(sql, &[]).await?.is_empty() {
-        client
-            .batch_execute(include_str!("../postgres-2.sql"))
-            .await?;
+    let found = client.query_typed(sql, &[(&version, Type::INT8)]).await?;
+    if !found.is_empty() {
+        client.batch_execute(changes).await?;
     }
     client.batch_execute("COMMIT").await
 }

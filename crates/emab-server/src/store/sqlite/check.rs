@@ -25,6 +25,11 @@ pub(super) fn store(store: &mut SqliteConnection) -> Result<Vec<Finding>> {
     }
     let should = match version {
         1 => include_str!("../sqlite-1.sql"),
+        // As the migration from version 1 leaves them.
+        2 => concat!(
+            include_str!("../sqlite-1.sql"),
+            include_str!("../sqlite-2.sql")
+        ),
         _ => include_str!("../sqlite.sql"),
     };
     let new = Connection::open_in_memory().map_err(fault)?;

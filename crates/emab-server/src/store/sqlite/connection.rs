@@ -7,8 +7,8 @@ use std::time::Duration;
 use rusqlite::{Connection, Params as SqliteParams, params, params_from_iter};
 
 use super::super::sql::{
-    self, Names, OfStudy, Params, Row, Sql, Stored, Value, counters, episode_columns, have_updated,
-    integer,
+    self, Names, OfStudy, Params, Row, Sql, Stored, Value, counters, details, episode_columns,
+    have_updated, integer,
 };
 use super::super::{Changes, Finding, Head, Result, StoreError};
 use super::error::{fault, insert_error};
@@ -22,19 +22,22 @@ pub(super) const EPISODES: &str = "
     CROSS JOIN cases ON cases.study = ?1 AND cases.id = named.value";
 pub(super) const WRITE_HEAD: &str = "
     UPDATE studies SET seq = $1, hash = $2, closed = $3, episodes = $4, open = $5, learned = $6, missing = $7,
-    relearned = $8, salted = $9 WHERE key = $10";
+    relearned = $8, salted = $9, details = $10 WHERE key = $11";
 const WRITE_EVENT: &str = "INSERT INTO events (study, seq, text, hash) VALUES (?1, ?2, ?3, ?4)";
 const WRITE_EPISODE: &str = "
     INSERT INTO cases (study, id, step, open, body) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, body = excluded.body";
-const WRITE_DECISION: &str =
-    "INSERT INTO answers (study, episode, step, text) VALUES (?1, ?2, ?3, ?4)";
+const WRITE_DECISION: &str = "
+    INSERT INTO answers (study, episode, step, text) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (study, episode, step) DO UPDATE SET text = excluded.text";
 const WRITE_LEARNED: &str = "
     INSERT INTO lessons (study, place, bytes) VALUES (?1, ?2, ?3)
     ON CONFLICT (study, place) DO UPDATE SET bytes = excluded.bytes";
 const WRITE_GAIN_SUM: &str = "
     INSERT INTO cells (study, t, x, a, count, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (study, t, x, a) DO UPDATE SET count = excluded.count, sum = excluded.sum";
+
+const REMOVE_GAIN_SUM: &str = "DELETE FROM cells WHERE study = ?1 AND t = ?2 AND x = ?3 AND a = ?4";
 
 /// The length from which the log is emptied, even if that waits for a reader.
 const LONG_LOG: u64 = 128 << 20;
@@ -258,7 +261,17 @@ impl SqliteConnection {
             ..
         } = head;
         let values = params![
-            seq, hash, closed, episodes, open, learned, missing, relearned, salted, key
+            seq,
+            hash,
+            closed,
+            episodes,
+            open,
+            learned,
+            missing,
+            relearned,
+            salted,
+            details(head)?,
+            key
         ];
         let updated = self.run(WRITE_HEAD, values).map_err(fault)?;
         have_updated(updated as u64, &[(head, changes)])?;
@@ -275,12 +288,8 @@ impl SqliteConnection {
         }
         for decision in &changes.decisions {
             let (episode, step) = (&decision.episode, decision.step);
-            let what = || {
-                let study = &head.name;
-                format!("a decision of step {step} of episode `{episode}` in study `{study}`")
-            };
             self.run(WRITE_DECISION, params![key, episode, step, decision.text])
-                .map_err(|error| insert_error(error, what))?;
+                .map_err(fault)?;
         }
         for learned in &changes.learned_episodes {
             let position = integer(learned.position, "the position")?;
@@ -292,6 +301,10 @@ impl SqliteConnection {
             let bits = gains.sum.to_bits().cast_signed();
             let values = params![key, gains.t, gains.x, gains.a, count, bits];
             self.run(WRITE_GAIN_SUM, values).map_err(fault)?;
+        }
+        for (t, x, a) in &changes.removed_gain_sums {
+            self.run(REMOVE_GAIN_SUM, params![key, t, x, a])
+                .map_err(fault)?;
         }
         Ok(())
     }

@@ -20,5 +20,7 @@ mod roles;
 mod saved_learner;
 mod shadows;
 mod shared_limits;
+mod step_corrections;
 mod streams;
+mod study_status;
 mod token_sources;

@@ -17,6 +17,9 @@ const TEXT: &str = r#"
 PUT - STUDY
 GET -
 POST :close
+POST :reopen {"reason": "a"}
+POST :pause {"reason": "b"}
+POST :resume {"reason": "c"}
 GET /estimates
 POST /episodes {"id": "p1"}
 GET /episodes
@@ -27,6 +30,8 @@ POST /episodes/p1:stop {"step": 2, "reason": "b"}
 POST /episodes/p1:abandon {"reason": "c"}
 PUT /episodes/p1/outcome {}
 POST /episodes/p1/outcome:amend {"reason": "d"}
+POST /episodes/p1/steps/1:amend {"feedback": "negative", "reason": "e"}
+POST /episodes/p1:void {"reason": "f"}
 GET /episodes/p1/decisions/1:replay
 GET /events
 GET :export
@@ -48,7 +53,8 @@ async fn each_role_has_its_permissions() {
     client.open("p1").await.is(201);
     let mut seq = client.seq().await;
     let needs = [
-        "", "R", "", "L", "A", "R", "R", "A", "A", "A", "A", "A", "M", "L", "L", "L", "", "",
+        "", "R", "", "", "", "", "L", "A", "R", "R", "A", "A", "A", "A", "A", "M", "M", "M", "L",
+        "L", "L", "", "",
     ];
     for (call_, need) in CALLS.iter().zip(needs) {
         for (token, may) in [
@@ -96,18 +102,18 @@ async fn a_blinded_token_sees_the_recommended_action_only() {
         }
         answer
     };
-    let open = blind(call(&client, &server.blinded, CALLS[4]).await);
+    let open = blind(call(&client, &server.blinded, CALLS[7]).await);
     let fields = open.json();
     let fields: BTreeSet<&str> = fields.as_object().unwrap().keys().map(|f| &**f).collect();
     let expected = "action as_of episode state step study";
     assert_eq!(fields, expected.split(' ').collect());
     assert_eq!(open.at("/action"), seen.at("/action"));
-    let ask = blind(call(&client, &server.blinded, CALLS[7]).await);
+    let ask = blind(call(&client, &server.blinded, CALLS[10]).await);
     assert_eq!(ask.text, open.text);
-    blind(call(&client, &server.blinded, CALLS[8]).await);
-    let read = blind(call(&client, &server.blinded, CALLS[6]).await);
+    blind(call(&client, &server.blinded, CALLS[11]).await);
+    let read = blind(call(&client, &server.blinded, CALLS[9]).await);
     assert_eq!(read.at("/steps/0/decision"), open.json());
-    for i in [5, 9, 11] {
+    for i in [8, 12, 14] {
         blind(call(&client, &server.blinded, CALLS[i]).await);
     }
     // Errors contain nothing more.

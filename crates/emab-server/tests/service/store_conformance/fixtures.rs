@@ -34,6 +34,7 @@ pub(super) fn rows(store: &mut Box<dyn Store>, study: i64) -> Changes {
         decisions: must(store.decisions_after(study, None, 99)),
         learned_episodes: must(store.learned_episodes(study, 0, 99)),
         gain_sums: must(store.gain_sums(study, None, 99)),
+        ..Changes::default()
     }
 }
 
@@ -45,6 +46,7 @@ pub(super) fn one_of_each() -> Changes {
         decisions: vec![decision("a", 1)],
         learned_episodes: vec![learned(0)],
         gain_sums: vec![gains(1, 0, 0, 0.5)],
+        ..Changes::default()
     }
 }
 
@@ -113,6 +115,9 @@ pub(super) fn episode(id: &str, step: usize) -> EpisodeRecord {
         feedback: 2,
         overridden: true,
         reason: Some("it's \"odd\": \0 \u{1f} \\ é 𝄞".into()),
+        recommended: Some(0),
+        corrected: Some("mistyped".into()),
+        reported: Some((0, 1)),
     };
     EpisodeRecord {
         id: id.into(),

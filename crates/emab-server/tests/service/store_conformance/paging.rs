@@ -13,6 +13,7 @@ pub(super) fn reads_respect_limit_and_start(stores: &Stores<'_>) {
         decisions: Vec::new(),
         learned_episodes: (0..5).map(learned).collect(),
         gain_sums: (0..5).map(|x| gains(1 + x / 2, x, 0, 0.5)).collect(),
+        ..Changes::default()
     };
     put(&mut store, &head, &changes);
     for (limit, count) in [(0, 0), (1, 1), (3, 3), (5, 5), (6, 5), (usize::MAX, 5)] {
@@ -85,6 +86,7 @@ pub(super) fn many_rows_are_read_in_pages(stores: &Stores<'_>) {
             decisions: group().map(|i| decision(&id(i), 2)).collect(),
             learned_episodes: group().map(|i| learned(i.into())).collect(),
             gain_sums: group().map(sum).collect(),
+            ..Changes::default()
         };
         put(&mut store, &head, &changes);
     }

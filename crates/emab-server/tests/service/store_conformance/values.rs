@@ -127,6 +127,7 @@ pub(super) fn rows_are_kept(stores: &Stores<'_>) {
             gains(1, 300, 2, 0.25),
             gains(1, 20, 9, 1.0),
         ],
+        ..Changes::default()
     };
     // In the order of their keys.
     let mut sorted = changes.clone();

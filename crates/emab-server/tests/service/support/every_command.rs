@@ -24,13 +24,22 @@ POST /episodes/p3:tell {"step": 1, "action": "scan", "feedback": "positive", "re
 POST /episodes {"id": "p4"}
 POST /episodes/p4:abandon {"reason": "moved away"}
 POST /episodes/p2/outcome:amend {"rewards": [null, 0.35], "reason": "mistyped"}
+POST /episodes/p3/steps/1:amend {"feedback": "negative", "reason": "read wrongly"}
 POST /episodes/p3:tell {"step": 2, "action": "blood", "feedback": "negative", "reason": "g"}
 POST /episodes/p3:stop {"step": 3, "reason": "h"}
 PUT /episodes/p3/outcome {"costs": [0.1, 0.1], "rewards": [0, 0.5, null], "final": true}
 POST :import {"id": "old", "actions": ["scan"], "feedbacks": ["positive"], "costs": [0.7], "rewards": [0.15, 0.6]}
 PUT /episodes/p4/outcome {"rewards": [0.3]}
 POST /episodes/p1/outcome:amend {"costs": [0.15, null], "rewards": [null, null, 0.65], "reason": "the other lab"}
+POST /episodes/p1/steps/2:amend {"action": "blood", "feedback": "positive", "reason": "the other device"}
+POST :pause {"reason": "repair", "request": "r1"}
+POST /episodes/p2:void {"reason": "entered twice"}
+POST :resume {"reason": "repaired", "request": "r2"}
+POST /episodes {"id": "p6"}
+POST /episodes/p6:void {"reason": "a test"}
 POST /episodes {"id": "p5"}
+POST :close
+POST :reopen {"reason": "too early", "request": "r3"}
 POST :close
 POST /episodes/p5:tell {"step": 1, "action": "blood", "feedback": "negative", "reason": "i"}
 POST /episodes/p5:stop {"step": 2, "reason": "j"}

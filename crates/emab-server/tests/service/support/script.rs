@@ -6,7 +6,7 @@
 //! ```text
 //! METHOD PATH [BODY]                 the path continues that of the study
 //! open ID, ask ID, stop ID STEP, tell ID STEP ACTION FEEDBACK, abandon ID REASON
-//! outcome ID BODY, amend ID BODY, import LINE, close, view
+//! outcome ID BODY, amend ID BODY, amend-step ID STEP BODY, void ID REASON, import LINE, close, view
 //! estimate STEP STATE ACTION -> COUNT MEAN
 //! ```
 //!
@@ -60,6 +60,15 @@ impl StudyClient {
             "abandon" => self.abandon(id, body).await,
             "outcome" => self.outcome(id, body).await,
             "amend" => self.amend(id, body).await,
+            "amend-step" => {
+                let (step, body) = body.split_once(' ').unwrap();
+                let path = format!("/episodes/{id}/steps/{step}:amend");
+                self.post(&path, body).await
+            }
+            "void" => {
+                let body = format!(r#"{{"reason": "{body}"}}"#);
+                self.post(&format!("/episodes/{id}:void"), &body).await
+            }
             "import" => self.import(rest).await,
             "close" => self.post(":close", "").await,
             "view" => self.get("").await,
