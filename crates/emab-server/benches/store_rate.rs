@@ -228,8 +228,7 @@ impl Load {
             let record = &mut self.open[place];
             record.end = Some(End {
                 abandoned: false,
-                overridden: false,
-                reason: None,
+                ..Step::default()
             });
             record.outcome = Outcome {
                 costs: vec![Some(0.125); STEPS - 1],

@@ -6,7 +6,7 @@ use emab::Action;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::{Head, Study, StudyLearners};
+use crate::domain::{Head, RULES_3, Study, StudyLearners};
 
 /// A decision as it was answered, byte for byte.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,9 +26,9 @@ pub struct Estimate {
     pub count: u64,
     /// The sample mean of its gain.
     pub mean: Option<f64>,
-    /// The lower confidence limit.
+    /// The lower confidence limit, within what the ranges of the study allow.
     pub lower: Option<f64>,
-    /// The upper confidence limit.
+    /// The upper confidence limit, within what the ranges of the study allow.
     pub upper: Option<f64>,
 }
 
@@ -101,16 +101,30 @@ impl Decision {
             // Of equal indices the first; `max_by` takes the last.
             .rev()
             .max_by(|a, b| a.1.index.total_cmp(&b.1.index));
+        // From rules 3 on, limits are clipped to what the ranges of the study allow.
+        let clip = |action: Action, value: f64| match action {
+            _ if head.rules < RULES_3 => value,
+            Action::Stop => value.clamp(study.limits.stop[0], study.limits.stop[1]),
+            Action::Continue(_) => value.clamp(study.limits.action[0], study.limits.action[1]),
+        };
         let shortfall = learners.shortfall(spec, t, x, action);
         let certificate = certificate(study, head, chosen.map(|it| it.1.width), shortfall);
+        let certificate = certificate.map(|within| match chosen {
+            Some((_, it)) if head.rules >= RULES_3 => {
+                let uppers = candidates.iter().map(|(other, it)| clip(*other, it.upper));
+                let most = uppers.fold(f64::NEG_INFINITY, f64::max);
+                within.min(most - clip(action, it.mean - it.width)).max(0.0)
+            }
+            _ => within,
+        });
         let estimate = |(action, it): &Candidate| {
             let known = |value: f64| Some(value).filter(|v| it.count > 0 && v.is_finite());
             Estimate {
                 action: spec.action_name(*action).into_owned(),
                 count: it.count,
                 mean: known(it.mean),
-                lower: known(it.mean - it.width),
-                upper: known(it.mean + it.width),
+                lower: known(it.mean - it.width).map(|lower| clip(*action, lower)),
+                upper: known(it.mean + it.width).map(|upper| clip(*action, upper)),
             }
         };
         Decision {

@@ -82,10 +82,42 @@ pub struct Study {
     pub missing_at_random: bool,
     /// The ranges of observed values; values outside them are outliers.
     pub outcome_range: OutcomeRange,
+    /// What the stated ranges allow.
+    pub limits: GainLimits,
     /// Why its decisions have no certificate, if they have none.
     pub unsound: Option<String>,
     actions: HashMap<String, usize>,
     feedbacks: HashMap<String, usize>,
+}
+
+/// What the ranges of a study allow of expected gains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GainLimits {
+    /// Of `stop`.
+    pub stop: [f64; 2],
+    /// Of every other action.
+    pub action: [f64; 2],
+}
+
+impl GainLimits {
+    /// From the range of expected rewards and that of costs. Values to the end of an episode include later costs.
+    fn new(reward: Option<(f64, f64)>, cost: Option<[f64; 2]>, are_values: bool) -> GainLimits {
+        const NONE: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+        let Some((low, high)) = reward else {
+            return GainLimits {
+                stop: NONE,
+                action: NONE,
+            };
+        };
+        let action = cost.map_or(NONE, |[least, most]| match are_values && least < 0.0 {
+            true => [low - most, f64::INFINITY],
+            false => [low - most, high - least],
+        });
+        GainLimits {
+            stop: [low, high],
+            action,
+        }
+    }
 }
 
 impl Study {
@@ -244,8 +276,11 @@ impl Study {
             let names = (0..names.len()).map(|i| (names.name(i).into_owned(), i));
             names.collect()
         };
+        let rewards = file.learning().reward_range;
+        let limits = GainLimits::new(rewards, observed.cost, learner.estimates_values());
         let study = Study {
             name: name.into(),
+            limits,
             actions: index(spec.actions()),
             feedbacks: index(spec.feedbacks()),
             hash: sha256(canonical.as_bytes()),

@@ -65,11 +65,16 @@ fn logs(store: &mut dyn Store) -> Vec<Record> {
     logs.collect()
 }
 
-#[test]
-fn a_sqlite_store_is_audited_unchanged_and_migrated() {
+/// The store of version 1, or as the next build has migrated it.
+fn a_sqlite_store_is_audited_and_migrated_from(version: u32) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("studies.db");
     fs::copy(fixture("studies.db"), &file).unwrap();
+    if version == 2 {
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        let changes = include_str!("../../src/store/sqlite-2.sql");
+        connection.execute_batch(changes).unwrap();
+    }
     let (bytes, expected) = (fs::read(&file).unwrap(), audited("studies.audit.json"));
     let mut store = Sqlite::inspect(&file).unwrap();
     store.begin_snapshot().unwrap();
@@ -86,16 +91,35 @@ fn a_sqlite_store_is_audited_unchanged_and_migrated() {
 }
 
 #[test]
+fn a_sqlite_store_is_audited_unchanged_and_migrated() {
+    for version in [1, 2] {
+        a_sqlite_store_is_audited_and_migrated_from(version);
+    }
+}
+
+#[test]
 fn a_postgres_dump_is_audited_unchanged_and_migrated() {
+    for version in [1, 2] {
+        a_postgres_dump_is_audited_and_migrated_from(version);
+    }
+}
+
+fn a_postgres_dump_is_audited_and_migrated_from(version: u32) {
     let server = Server::start().unwrap();
     server.execute(&text("postgres.sql")).unwrap();
+    if version == 2 {
+        let changes = include_str!("../../src/store/postgres-2.sql");
+        server.execute(changes).unwrap();
+    }
     let expected = audited("postgres.audit.json");
     let mut store = Postgres::inspect(&server.url()).unwrap();
     store.begin_snapshot().unwrap();
     assert_eq!(audit(&mut *store), expected);
     let log = logs(&mut *store);
     drop(store);
-    server.execute("SELECT spec FROM studies").unwrap();
+    if version == 1 {
+        server.execute("SELECT spec FROM studies").unwrap();
+    }
     // Several copies start at once.
     let url = server.url();
     std::thread::scope(|scope| {

@@ -82,3 +82,41 @@ async fn explored_is_set_where_the_best_mean_is_not_recommended() {
     let explored = best.unwrap()["action"] != decision.at("/action");
     assert_eq!(decision.at("/explored"), explored);
 }
+
+/// With a range of rewards from 0 to 1 and of costs from 0 to 0.5, the gain of an action is between -0.5 and 1.
+#[tokio::test]
+async fn limits_are_within_what_the_ranges_allow() {
+    let server = TestServer::new();
+    let ranges = json!({"outcome_range": {"cost": [0, 0.5]}});
+    let ranged = server.new_study("ranged", &study_with(ranges)).await;
+    let decision = all_tried(&ranged).await;
+    let limits = |place: &str| {
+        ["lower", "upper"].map(|limit| decision.at(&format!("/{place}/{limit}")).as_f64().unwrap())
+    };
+    // One observation is far from enough to know more.
+    for place in ["estimate", "runner_up"] {
+        let least = match decision.at(&format!("/{place}/action")) == "stop" {
+            true => 0.0,
+            false => -0.5,
+        };
+        assert_eq!(limits(place), [least, 1.0], "{}", decision.text);
+    }
+    let least = limits("estimate")[0];
+    assert_eq!(decision.at("/certificate"), 1.0 - least);
+    ranged.assert_consistent().await;
+    // Without a range of costs only `stop` is limited.
+    let plain = server.new_study("plain", &study_with(json!({}))).await;
+    let decision = all_tried(&plain).await;
+    for place in ["estimate", "runner_up"] {
+        let upper = decision.at(&format!("/{place}/upper")).as_f64().unwrap();
+        let is_stop = decision.at(&format!("/{place}/action")) == "stop";
+        assert_eq!(upper <= 1.0, is_stop, "{}", decision.text);
+    }
+    let turned = json!({"learning": {"sigma2": 0.25, "delta": 0.05, "reward_range": [1, 0]}});
+    let path = "/v1/studies/turned";
+    server
+        .put(path, &study_with(turned))
+        .await
+        .expect_error(422)
+        .says("reward_range");
+}
