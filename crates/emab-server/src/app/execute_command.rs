@@ -15,9 +15,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::app::loader::PreparedLearners;
 use crate::app::{CommandError, Pending, learn_new, rebuild};
 use crate::domain::{
-    Abandon, Abandoned, Closed, Command, Created, EpisodeRecord, Event, EventKind, HASH_FIELD,
-    Head, LearnedEpisode, MAX_LINE, Open, Opened, PastEpisode, Paused, RULES_3, Reason, Record,
-    Rejection, Reopened, Reply, ReplyBody, Resumed, Shadow, StepRecorded, Stop, Stopped,
+    Abandon, Abandoned, Closed, Command, Created, DecisionPoint, EpisodeRecord, Event, EventKind,
+    HASH_FIELD, Head, LearnedEpisode, MAX_LINE, Open, Opened, PastEpisode, Paused, RULES_3, Reason,
+    Record, Rejection, Reopened, Reply, ReplyBody, Resumed, Shadow, StepRecorded, Stop, Stopped,
     StoredDecision, Study, StudyState, Tell, TripletKey, json::LenientU64, json::short, pack,
     validate,
 };
@@ -240,7 +240,12 @@ impl<'a> CommandExecutor<'a> {
         validate::not_closed(&self.state.head)?;
         validate::not_paused(&self.state.head)?;
         let start = self.state.study.spec.start();
-        let (decision, shadow) = self.decide(id, 1, start)?;
+        let (decision, shadow) = self.decide(DecisionPoint {
+            episode: id,
+            number: self.state.next_number(),
+            t: 1,
+            x: start,
+        })?;
         let opened = Opened {
             episode: id.clone(),
             decision: decision.clone(),
@@ -278,7 +283,12 @@ impl<'a> CommandExecutor<'a> {
         let step = validate::step(&study, episode, at, &tell.action, &tell.feedback)?;
         let (taken, reason) = (Action::Continue(step.action), tell.reason.as_deref());
         validate::reason_of_override(&study, episode, taken, reason, self.state.head.rules)?;
-        let (decision, shadow) = self.decide(id, now + 1, step.next)?;
+        let (decision, shadow) = self.decide(DecisionPoint {
+            episode: id,
+            number: episode.number,
+            t: now + 1,
+            x: step.next,
+        })?;
         let recorded = StepRecorded {
             episode: id.into(),
             step: now,
@@ -384,12 +394,10 @@ impl<'a> CommandExecutor<'a> {
     /// The decision for a step of an episode as JSON, and the choices of the shadow learners.
     fn decide(
         &mut self,
-        id: &str,
-        t: usize,
-        x: usize,
+        point: DecisionPoint<'_>,
     ) -> Result<(Box<RawValue>, Vec<Shadow>), CommandError> {
         self.refresh()?;
-        let (decision, shadows) = self.state.decide(id, t, x);
+        let (decision, shadows) = self.state.decide(point);
         Ok((to_raw_value(&decision).map_err(internal)?, shadows))
     }
 

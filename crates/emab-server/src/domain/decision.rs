@@ -54,6 +54,29 @@ pub struct Decision {
     pub withheld: Option<String>,
     /// Whether it is recommended for exploration: its mean is not the largest, or it was never observed.
     pub explored: Option<bool>,
+    /// What made it; left out for studies of rules before 3, where it was always the learner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<DecidedBy>,
+}
+
+/// What makes a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DecidedBy {
+    /// The learner.
+    Learner,
+    /// The initial protocol of the study.
+    Protocol,
+}
+
+/// What is decided: a step of an episode, and its state.
+#[derive(Clone, Copy, Debug)]
+pub struct DecisionPoint<'a> {
+    pub episode: &'a str,
+    /// The number of the episode among the opened ones.
+    pub number: Option<u64>,
+    pub t: usize,
+    pub x: usize,
 }
 
 /// The recommendation without estimates and hashes: all that a `blinded` token is shown. Hashes would let it test guesses of what
@@ -78,17 +101,23 @@ pub struct Advice {
 type Candidate = (Action, emab::Estimate);
 
 impl Decision {
-    /// The decision for step `t` in state `x` of an episode, from the log up to `head`.
+    /// The decision for a step of an episode, from the log up to `head`.
     pub fn make(
         study: &Study,
         head: &Head,
         learners: &mut StudyLearners,
-        episode: &str,
-        t: usize,
-        x: usize,
+        point: DecisionPoint<'_>,
     ) -> Decision {
         let spec = &study.spec;
-        let action = learners.choose(t, x);
+        let DecisionPoint { t, x, .. } = point;
+        let by_protocol = study.protocol.as_ref().and_then(|protocol| {
+            protocol.choice(spec, point.number, (t, x), learners.is_observed(t, x))
+        });
+        let action = by_protocol.unwrap_or_else(|| learners.choose(t, x));
+        let decided_by = match by_protocol {
+            Some(_) => DecidedBy::Protocol,
+            None => DecidedBy::Learner,
+        };
         let allowed = (0..spec.actions().len()).filter(|&a| spec.is_allowed(t, x, a));
         let all = allowed.map(Action::Continue).chain([Action::Stop]);
         let candidates: Vec<Candidate> = all
@@ -130,7 +159,7 @@ impl Decision {
         Decision {
             advice: Advice {
                 study: study.name.clone(),
-                episode: episode.into(),
+                episode: point.episode.into(),
                 step: t,
                 state: spec.states().name(x).into_owned(),
                 action: spec.action_name(action).into_owned(),
@@ -146,6 +175,7 @@ impl Decision {
                 let better = |(_, it): &Candidate| it.count > 0 && it.mean > chosen.mean;
                 chosen.count == 0 || candidates.iter().any(better)
             }),
+            decided_by: (head.rules >= RULES_3).then_some(decided_by),
         }
     }
 }

@@ -123,6 +123,9 @@ pub struct EpisodeRecord {
     pub given: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
+    /// From rules 3 on, its number among the opened episodes, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
     /// Why it was voided, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided: Option<String>,

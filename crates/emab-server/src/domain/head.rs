@@ -53,6 +53,9 @@ pub struct Details {
     /// The number of voided episodes that had been learned.
     #[serde(skip_serializing_if = "is_default")]
     pub unlearned: u64,
+    /// The number of episodes that were opened.
+    #[serde(skip_serializing_if = "is_default")]
+    pub opened: u64,
     /// The number of choices that were reported: steps and stops.
     #[serde(skip_serializing_if = "is_default")]
     pub choices: u64,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::domain::json::{Name, Strict, pointer_at, short};
-use crate::domain::{Outcome, Rejection, sha256, validate};
+use crate::domain::{Outcome, Protocol, Rejection, ResolvedProtocol, sha256, validate};
 
 /// The largest horizon of a live study.
 pub const MAX_STEPS: usize = 10_000;
@@ -29,6 +29,16 @@ fn read_range(value: Value) -> Result<OutcomeRange, Rejection> {
         return Err(wrong(form.into()));
     }
     Ok(range)
+}
+
+/// Reads the initial protocol.
+fn read_protocol(value: Value) -> Result<Protocol, Rejection> {
+    let form = "`protocol` is an object such as {\"first\": 20, \"sequence\": [\"test\"]}";
+    let wrong = |what: String| Rejection::malformed(what).at("/protocol");
+    if !value.is_object() {
+        return Err(wrong(form.into()));
+    }
+    serde_json::from_value(value).map_err(|error| wrong(format!("{form}: {error}")))
 }
 
 /// Checks the ranges of observed values, which stand at a JSON pointer.
@@ -63,6 +73,8 @@ struct Canonical<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome_range: Option<&'a OutcomeRange>,
     problem: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    protocol: Option<&'a Protocol>,
     shadow: Vec<&'a str>,
 }
 
@@ -82,6 +94,8 @@ pub struct Study {
     pub missing_at_random: bool,
     /// The ranges of observed values; values outside them are outliers.
     pub outcome_range: OutcomeRange,
+    /// What is recommended at first, if it is stated.
+    pub protocol: Option<ResolvedProtocol>,
     /// What the stated ranges allow.
     pub limits: GainLimits,
     /// Why its decisions have no certificate, if they have none.
@@ -212,6 +226,7 @@ impl Study {
             }
         };
         let outcome_range = remove("outcome_range").map(read_range).transpose()?;
+        let protocol = remove("protocol").map(read_protocol).transpose()?;
         if !fields.contains_key("name") {
             fields.insert("name".into(), to_raw_value(name).map_err(internal)?);
         }
@@ -267,6 +282,7 @@ impl Study {
                 missing_at_random,
                 outcome_range: outcome_range.as_ref(),
                 problem,
+                protocol: protocol.as_ref(),
                 shadow: labels,
             })
         });
@@ -276,10 +292,12 @@ impl Study {
             let names = (0..names.len()).map(|i| (names.name(i).into_owned(), i));
             names.collect()
         };
+        let resolved = protocol.as_ref().map(|protocol| protocol.resolve(&spec));
         let rewards = file.learning().reward_range;
         let limits = GainLimits::new(rewards, observed.cost, learner.estimates_values());
         let study = Study {
             name: name.into(),
+            protocol: resolved.transpose()?,
             limits,
             actions: index(spec.actions()),
             feedbacks: index(spec.feedbacks()),

@@ -108,6 +108,11 @@ impl StudyLearners {
         shortfall(&mut self.learner, spec, t, x, action)
     }
 
+    /// Whether a learned episode has visited a step and state, with a known value.
+    pub fn is_observed(&self, t: usize, x: usize) -> bool {
+        (0..=self.actions).any(|a| self.gains.contains_key(&(t as u32, x as u32, a)))
+    }
+
     /// The observed gains of one key.
     pub fn gain_sum(&self, key: TripletKey) -> GainSum {
         let (count, sum) = self.gains.get(&key).copied().unwrap_or((0, 0.0));

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use emab::{Action, Episode};
 
 use crate::domain::{
-    Amended, Decision, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head, Imported, InFlight,
-    Outcome, OutcomeGiven, OutcomeRequest, Paused, RULES_3, Rejection, Reopened, Resumed, Shadow,
-    Step, StepAmended, StepRecorded, Stopped, Study, StudyLearners, json::Name, known_positions,
-    validate,
+    Amended, Decision, DecisionPoint, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head,
+    Imported, InFlight, Outcome, OutcomeGiven, OutcomeRequest, Paused, RULES_3, Rejection,
+    Reopened, Resumed, Shadow, Step, StepAmended, StepRecorded, Stopped, Study, StudyLearners,
+    json::Name, known_positions, validate,
 };
 
 /// A study after some event of its log.
@@ -74,10 +74,10 @@ impl StudyState {
     }
 
     /// The decision for a step of an episode, and the choices of the shadow learners.
-    pub fn decide(&mut self, episode: &str, t: usize, x: usize) -> (Decision, Vec<Shadow>) {
+    pub fn decide(&mut self, point: DecisionPoint<'_>) -> (Decision, Vec<Shadow>) {
         self.settle_expired();
-        let decision = Decision::make(&self.study, &self.head, &mut self.learners, episode, t, x);
-        let actions = self.learners.shadow_choices(t, x);
+        let decision = Decision::make(&self.study, &self.head, &mut self.learners, point);
+        let actions = self.learners.shadow_choices(point.t, point.x);
         let named = self.study.shadows.iter().zip(actions);
         let shadows = named.map(|(config, action)| Shadow {
             learner: config.label().into(),
@@ -90,7 +90,12 @@ impl StudyState {
     /// as being in flight.
     pub fn decide_anew(&mut self, episode: &EpisodeRecord, x: usize) -> (Decision, Vec<Shadow>) {
         self.in_flight.remove(episode.opened, &mut self.learners);
-        let decision = self.decide(&episode.id, episode.step(), x);
+        let decision = self.decide(DecisionPoint {
+            episode: &episode.id,
+            number: episode.number,
+            t: episode.step(),
+            x,
+        });
         self.track([episode]);
         decision
     }
@@ -101,36 +106,53 @@ impl StudyState {
         kind: &EventKind,
         episode: Option<&EpisodeRecord>,
     ) -> Result<Option<(Decision, Vec<Shadow>)>, Rejection> {
-        let Some((id, t, x)) = self.decision_point(kind, episode)? else {
+        let Some(point) = self.decision_point(kind, episode)? else {
             return Ok(None);
         };
         Ok(Some(match (kind, episode) {
-            (EventKind::StepAmended(_), Some(episode)) => self.decide_anew(episode, x),
-            _ => self.decide(id, t, x),
+            (EventKind::StepAmended(_), Some(episode)) => self.decide_anew(episode, point.x),
+            _ => self.decide(point),
         }))
     }
 
-    /// The episode, step and state of the decision that an event records; none if it records no decision.
-    pub fn decision_point<'a>(
+    /// What an event decides; none if it records no decision.
+    fn decision_point<'a>(
         &self,
         kind: &'a EventKind,
         episode: Option<&EpisodeRecord>,
-    ) -> Result<Option<(&'a str, usize, usize)>, Rejection> {
+    ) -> Result<Option<DecisionPoint<'a>>, Rejection> {
+        let number = episode.and_then(|it| it.number);
+        let point = |episode: &'a str, number, t, x| {
+            Some(DecisionPoint {
+                episode,
+                number,
+                t,
+                x,
+            })
+        };
         match kind {
-            EventKind::Opened(opened) => Ok(Some((&opened.episode, 1, self.study.spec.start()))),
+            EventKind::Opened(opened) => {
+                let start = self.study.spec.start();
+                Ok(point(&opened.episode, self.next_number(), 1, start))
+            }
             EventKind::StepRecorded(step) => {
                 let episode = known(kind, episode)?;
-                let valid = self.valid_step(episode, step)?;
-                Ok(Some((&step.episode, episode.step() + 1, valid.next)))
+                let next = self.valid_step(episode, step)?.next;
+                Ok(point(&step.episode, number, episode.step() + 1, next))
             }
             EventKind::StepAmended(amended) => {
                 let episode = known(kind, episode)?;
                 let corrected = self.corrected_step(episode, amended)?;
-                let point = || Some((&*amended.episode, episode.step(), *corrected.states.last()?));
-                Ok(point().filter(|_| episode.end.is_none()))
+                let last = corrected.states.last().filter(|_| episode.end.is_none());
+                Ok(last.and_then(|&x| point(&amended.episode, number, episode.step(), x)))
             }
             _ => Ok(None),
         }
+    }
+
+    /// The number of the next episode that is opened; none for earlier rules.
+    pub fn next_number(&self) -> Option<u64> {
+        (self.head.rules >= RULES_3).then_some(self.head.details.opened + 1)
     }
 
     fn valid_step(
@@ -223,6 +245,7 @@ impl StudyState {
     fn count(&mut self, kind: &EventKind) {
         let details = &mut self.head.details;
         match kind {
+            EventKind::Opened(_) => details.opened += 1,
             EventKind::StepRecorded(StepRecorded { overridden, .. })
             | EventKind::Stopped(Stopped { overridden, .. }) => {
                 details.choices += 1;
@@ -350,6 +373,7 @@ impl StudyState {
                 validate::not_paused(&self.head)?;
                 EpisodeRecord {
                     recommended: self.recommended(opened.decision.get())?,
+                    number: self.next_number(),
                     ..new(&opened.episode)?
                 }
             }

@@ -7,7 +7,7 @@
 use emab::Action;
 
 use crate::domain::{
-    Created, EpisodeRecord, FIRST_RULES, Head, NAME_RULE, Outcome, OutcomeRequest, RULES,
+    Created, EpisodeRecord, FIRST_RULES, Head, NAME_RULE, Outcome, OutcomeRequest, RULES, RULES_3,
     Rejection, Repeated, Study, is_hex, is_name, json::Name, json::short,
 };
 
@@ -24,6 +24,13 @@ pub fn creation(study: &Study, head: &Head, created: &Created) -> Result<(), Rej
     }
     if head.seq != 0 || created.spec_hash != study.hash {
         return Err(Rejection::conflict("the study was created before"));
+    }
+    if study.protocol.is_some() && created.rules < RULES_3 {
+        let what = format!(
+            "a `protocol` came with rules {RULES_3}, and it has rules {}",
+            created.rules
+        );
+        return Err(Rejection::conflict(what));
     }
     rules(created.rules)
 }

@@ -6,7 +6,7 @@ use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::error::{ApiError, KINDS};
-use crate::domain::{MAX_STEPS, json::LenientU64};
+use crate::domain::{MAX_STEPS, PolicyRow, Protocol, json::LenientU64};
 
 /// The rule of [`crate::domain::study::is_name`] as a regular expression.
 pub const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
@@ -87,6 +87,9 @@ fn schemas(schemas: &mut Value) {
     properties["missing_at_random"] = json!({"type": "boolean", "default": false,
         "description": "Whether missing outcomes are missing at random."});
     properties["outcome_range"] = properties["learning"]["properties"]["outcome_range"].clone();
+    properties["protocol"] = serde_json::to_value(Protocol::schema()).unwrap_or_default();
+    schemas[PolicyRow::name().as_ref()] =
+        serde_json::to_value(PolicyRow::schema()).unwrap_or_default();
     let mut required = problem["required"].take();
     if let Some(required) = required.as_array_mut() {
         required.push("learner".into());

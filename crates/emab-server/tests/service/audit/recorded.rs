@@ -131,6 +131,11 @@ impl RecordedStore {
         let events = store.events(key, 0, usize::MAX).unwrap();
         drop(store);
         drop(writer);
+        // Copies are of the file alone, and a connection that was closed late may have left a log beside it.
+        let file = rusqlite::Connection::open(folder.path().join("studies.db")).unwrap();
+        let emptied = file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        assert_eq!(emptied, Ok(0_i64));
+        drop(file);
         RecordedStore { folder, events }
     }
 

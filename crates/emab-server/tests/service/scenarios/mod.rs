@@ -14,6 +14,7 @@ mod in_flight;
 mod learners;
 mod outcomes;
 mod postgres_replicas;
+mod protocol;
 mod replay;
 mod resent_requests;
 mod roles;
