@@ -64,6 +64,7 @@ def _certificate(raw: Raw) -> Certificate:
 class Decision(Record):
     """The recommendation at one step of an episode: an `action`, which may be `stop`, and its basis.
 
+    `decided_by` is `learner` or `protocol`, and None in studies of earlier versions.
     A `blinded` token is shown neither estimates nor certificate nor hashes: they are None, and `certificate` is false.
 
     >>> decision = client.study("clinic").open("p1").decision
@@ -83,6 +84,7 @@ class Decision(Record):
     as_of: int
     spec_hash: str | None
     previous: str | None
+    decided_by: str | None
 
     @property
     def is_stop(self) -> bool:

@@ -60,6 +60,22 @@ def amend(study: str, episode: str, costs: Values | None, rewards: Values | None
     return call("POST", path, reader(EpisodeView.of), _given(costs, rewards, rest))
 
 
+def amend_step(
+    study: str, episode: str, step: int, action: Name | None, feedback: Name | None, **rest: Any
+) -> Call[EpisodeView]:
+    """Correct a recorded step."""
+    given = {"action": action, "feedback": feedback}
+    fields = {field: _name(name) for field, name in given.items() if name is not None}
+    path = f"{episode_path(study, episode)}/steps/{operator.index(step)}:amend"
+    return call("POST", path, reader(EpisodeView.of), {**fields, **rest})
+
+
+def void(study: str, episode: str, reason: str, request: str | None) -> Call[EpisodeView]:
+    """Void an episode."""
+    fields = {"reason": reason, "request": request}
+    return call("POST", f"{episode_path(study, episode)}:void", reader(EpisodeView.of), fields)
+
+
 def _given(costs: Values | None, rewards: Values | None, rest: dict[str, Any]) -> dict[str, Any]:
     return {"costs": _values("costs", costs), "rewards": _values("rewards", rewards), **rest}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -37,11 +38,16 @@ class Page(Generic[T]):
 
 
 def create(
-    study: str, spec: Spec, learner: str | None, shadow: Sequence[str] | None, missing_at_random: bool | None
+    study: str,
+    spec: Spec,
+    learner: str | None,
+    shadow: Sequence[str] | None,
+    missing_at_random: bool | None,
+    protocol: Mapping[str, Any] | None,
 ) -> Call[StudyView]:
     """Create a study."""
     body = dict(spec if isinstance(spec, Mapping) else spec.to_dict())
-    extra = {"learner": learner, "shadow": shadow, "missing_at_random": missing_at_random}
+    extra = {"learner": learner, "shadow": shadow, "missing_at_random": missing_at_random, "protocol": protocol}
     body.update((key, value) for key, value in extra.items() if value is not None)
     return Call("PUT", study_path(study), reader(StudyView.of), body=encode(body))
 
@@ -54,6 +60,15 @@ def read(study: str) -> Call[StudyView]:
 def close(study: str) -> Call[StudyView]:
     """Close a study to new episodes."""
     return call("POST", f"{study_path(study)}:close", reader(StudyView.of))
+
+
+def change(study: str, verb: str, reason: str, request: str | None) -> Call[StudyView]:
+    """Pause, resume or reopen a study.
+
+    Every request has an id, so that a repeated one takes effect once.
+    """
+    fields = {"reason": reason, "request": request or uuid.uuid4().hex}
+    return call("POST", f"{study_path(study)}:{verb}", reader(StudyView.of), fields)
 
 
 def discard(study: str) -> Call[int]:

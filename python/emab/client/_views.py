@@ -26,6 +26,7 @@ class StudyView(Record):
     spec_hash: str | None
     rules: int
     closed: bool
+    paused: bool
     restoring: bool
     episodes: int
     open: int
@@ -39,6 +40,8 @@ class StudyView(Record):
 @dataclass(frozen=True, slots=True)
 class StepView(Record):
     """One step of an episode: the decision, the action taken (None: none yet), its feedback and any reason.
+
+    `corrected` is the reason of its last correction.
 
     >>> episode = client.study("clinic").open("p1")
     >>> decision = episode.tell("blood", "positive", reason="protocol")
@@ -54,6 +57,7 @@ class StepView(Record):
     feedback: str | None
     overridden: bool = field(metadata=key("override"))
     reason: str | None
+    corrected: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +76,10 @@ class OutcomeView(Record):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeView(Record):
-    """An episode: `status` is `open`, `stopped`, `abandoned` or `learned`.
+    """An episode: `status` is `open`, `stopped`, `abandoned`, `learned` or `voided`.
 
-    `steps` is None except in the result of `Episode.read`. `learned` is the position in the order of learning.
+    `steps` is None except in the result of `Episode.read`. `learned` is the position in the order of learning,
+    `voided` the reason of an episode that was entered in error.
 
     >>> client.study("clinic").open("p1").stop().status
     'stopped'
@@ -88,6 +93,7 @@ class EpisodeView(Record):
     steps: tuple[StepView, ...] | None
     outcome: OutcomeView | None
     learned: int | None
+    voided: str | None
     imported: bool
     opened: int
     touched: int

@@ -346,3 +346,48 @@ def test_error_of_a_long_import_that_is_rejected_early(study: Study) -> None:
                 await client.study("clinic").import_lines(lines)
 
     asyncio.run(awaited())
+
+
+def test_corrected_step_and_voided_episode(study: Study) -> None:
+    """The recommendation is made anew, and an episode that was entered in error counts for nothing."""
+    episode = study.open("patient-1")
+    episode.tell("blood", "positive", reason="the first ten are tested")
+    assert episode.amend_step(1, feedback="negative", reason="read wrongly").state == "clear"
+    assert episode.ask().state == "clear"
+    steps = episode.read().steps
+    assert steps is not None
+    assert (steps[0].feedback, steps[0].corrected) == ("negative", "read wrongly")
+    with pytest.raises(NotFound, match="recorded steps 1 to 1"):
+        episode.amend_step(2, action="scan", reason="mistyped")
+    with pytest.raises(Invalid, match="`action` or a `feedback`"):
+        episode.amend_step(1, reason="mistyped")
+    assert episode.replay(2).equal
+    assert episode.void("entered twice").status == "voided"
+    with pytest.raises(Conflict, match="voided"):
+        episode.tell("blood", "positive")
+    view = study.read()
+    assert (view.episodes, view.open, view.missing) == (0, 0, 0)
+
+
+def test_paused_and_reopened_study(study: Study) -> None:
+    """A paused study opens no episodes; requests have an id, so that a repeated one takes effect once."""
+    assert study.pause("repair").paused
+    with pytest.raises(Conflict, match="paused"):
+        study.open("patient-1")
+    assert not study.resume("repaired", request="r1").paused
+    assert study.pause("repair").paused
+    assert study.resume("repaired", request="r1").paused
+    assert not study.resume("repaired again").paused
+    assert study.close().closed
+    assert not study.reopen("too early").closed
+    assert study.open("patient-1").decision is not None
+
+
+def test_first_episodes_follow_the_protocol(client: Client) -> None:
+    """A decision says what made it."""
+    protocol = {"first": 1, "sequence": ["scan"]}
+    study = client.create_study("protocol", CLINIC, protocol=protocol)
+    first, second = study.open("a").decision, study.open("b").decision
+    assert first is not None
+    assert second is not None
+    assert (first.action, first.decided_by, second.decided_by) == ("scan", "protocol", "learner")

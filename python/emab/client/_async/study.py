@@ -56,6 +56,32 @@ class AsyncStudy:
         """
         return await self._client._send(_study_calls.close(self.name))
 
+    async def reopen(self, reason: str, *, request: str | None = None) -> StudyView:
+        """Accept new episodes again after `close`.
+
+        >>> view = await client.study("clinic").close()
+        >>> (await client.study("clinic").reopen("the second year is funded")).closed
+        False
+        """
+        return await self._client._send(_study_calls.change(self.name, "reopen", reason, request))
+
+    async def pause(self, reason: str, *, request: str | None = None) -> StudyView:
+        """Open no new episodes for a time. Open episodes continue, and outcomes are accepted.
+
+        >>> (await client.study("clinic").pause("the device is being repaired")).paused
+        True
+        """
+        return await self._client._send(_study_calls.change(self.name, "pause", reason, request))
+
+    async def resume(self, reason: str, *, request: str | None = None) -> StudyView:
+        """Open new episodes again after `pause`.
+
+        >>> view = await client.study("clinic").pause("the device is being repaired")
+        >>> (await client.study("clinic").resume("it is repaired")).paused
+        False
+        """
+        return await self._client._send(_study_calls.change(self.name, "resume", reason, request))
+
     async def discard(self) -> int:
         """Remove a study whose restoration from an export was begun and not finished; return its number of events.
 

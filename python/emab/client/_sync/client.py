@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
@@ -119,17 +119,19 @@ class Client:
         learner: str | None = None,
         shadow: Sequence[str] | None = None,
         missing_at_random: bool | None = None,
+        protocol: Mapping[str, Any] | None = None,
     ) -> Study:
         """Create a study from a problem without its `model`: a dict, or an object with `to_dict()`.
 
-        `learner`, `shadow` and `missing_at_random` are added to the problem where given. A study never changes:
+        `learner`, `shadow`, `missing_at_random` and `protocol` (what to recommend to the first episodes, such as
+        ``{"first": 20, "sequence": ["blood"]}``) are added to the problem where given. A study never changes:
         the same request again returns the same study, and another problem under the same name is a `Conflict`.
 
         >>> problem = {"horizon": 2, "states": 1, "actions": ["test"], "feedbacks": 2, "transition": "0"}
         >>> client.create_study("small", problem, learner="feedbal")
         Study('small')
         """
-        view = self._send(calls.create(name, spec, learner, shadow, missing_at_random))
+        view = self._send(calls.create(name, spec, learner, shadow, missing_at_random, protocol))
         return Study(self, view.name)
 
     def _send(self, call: Call[T], body: Body | None = None) -> T:

@@ -128,6 +128,39 @@ class Episode:
         rest = {"reason": reason, "outlier": outlier, "request": request}
         return self._client._send(calls.amend(self.study, self.name, costs, rewards, **rest))
 
+    def amend_step(
+        self,
+        step: int,
+        *,
+        action: Name | None = None,
+        feedback: Name | None = None,
+        reason: str,
+        request: str | None = None,
+    ) -> EpisodeView:
+        """Correct the action or the feedback of a recorded step; what is left out is unchanged.
+
+        Later steps are kept; a correction after which one of them would not be possible raises `Invalid`, and `void`
+        remains. The recommendation of an open episode is made anew: `ask()` returns it.
+
+        >>> episode = client.study("clinic").open("p1")
+        >>> decision = episode.tell("blood", "positive", reason="protocol")
+        >>> episode.amend_step(1, feedback="negative", reason="read wrongly").state
+        'clear'
+        >>> episode.ask().state
+        'clear'
+        """
+        rest = {"reason": reason, "request": request}
+        return self._client._send(calls.amend_step(self.study, self.name, step, action, feedback, **rest))
+
+    def void(self, reason: str, *, request: str | None = None) -> EpisodeView:
+        """Mark the episode as entered in error: it counts for nothing, and stays in the log.
+
+        >>> episode = client.study("clinic").open("p1")
+        >>> episode.void("entered twice").status
+        'voided'
+        """
+        return self._client._send(calls.void(self.study, self.name, reason, request))
+
     def read(self) -> EpisodeView:
         """Return the whole episode, with its steps and their decisions.
 

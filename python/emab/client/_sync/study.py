@@ -55,6 +55,32 @@ class Study:
         """
         return self._client._send(_study_calls.close(self.name))
 
+    def reopen(self, reason: str, *, request: str | None = None) -> StudyView:
+        """Accept new episodes again after `close`.
+
+        >>> view = client.study("clinic").close()
+        >>> client.study("clinic").reopen("the second year is funded").closed
+        False
+        """
+        return self._client._send(_study_calls.change(self.name, "reopen", reason, request))
+
+    def pause(self, reason: str, *, request: str | None = None) -> StudyView:
+        """Open no new episodes for a time. Open episodes continue, and outcomes are accepted.
+
+        >>> client.study("clinic").pause("the device is being repaired").paused
+        True
+        """
+        return self._client._send(_study_calls.change(self.name, "pause", reason, request))
+
+    def resume(self, reason: str, *, request: str | None = None) -> StudyView:
+        """Open new episodes again after `pause`.
+
+        >>> view = client.study("clinic").pause("the device is being repaired")
+        >>> client.study("clinic").resume("it is repaired").paused
+        False
+        """
+        return self._client._send(_study_calls.change(self.name, "resume", reason, request))
+
     def discard(self) -> int:
         """Remove a study whose restoration from an export was begun and not finished; return its number of events.
 
