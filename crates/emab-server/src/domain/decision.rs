@@ -139,12 +139,19 @@ impl Decision {
         let shortfall = learners.shortfall(spec, t, x, action);
         let certificate = certificate(study, head, chosen.map(|it| it.1.width), shortfall);
         let certificate = certificate.map(|within| match chosen {
-            Some((_, it)) if head.rules >= RULES_3 => {
-                let uppers = candidates.iter().map(|(other, it)| clip(*other, it.upper));
-                let most = uppers.fold(f64::NEG_INFINITY, f64::max);
-                within.min(most - clip(action, it.mean - it.width)).max(0.0)
+            Some((_, it)) => {
+                let distance = |clip: &dyn Fn(Action, f64) -> f64| {
+                    let uppers = candidates.iter().map(|(other, it)| clip(*other, it.upper));
+                    let most = uppers.fold(f64::NEG_INFINITY, f64::max);
+                    most - clip(action, it.mean - it.width)
+                };
+                let clipped = distance(&clip);
+                match clipped < distance(&|_, value| value) {
+                    true => within.min(clipped).max(0.0),
+                    false => within,
+                }
             }
-            _ => within,
+            None => within,
         });
         let estimate = |(action, it): &Candidate| {
             let known = |value: f64| Some(value).filter(|v| it.count > 0 && v.is_finite());
