@@ -45,6 +45,8 @@ enum Expected {
     Ended(Episode),
     OutcomeAccepted(Episode),
     AmendmentAccepted(Episode),
+    StepAmended(Episode),
+    Voided(Episode),
     Imported,
     /// A shared episode is open, by this client or by another one.
     SharedOpen(Episode),
@@ -190,7 +192,7 @@ impl EpisodeClient {
         if due && let Some(episode) = self.ended.pop_front() {
             return match episode.outcome() {
                 Some(request) => (request, Expected::OutcomeAccepted(episode)),
-                None => (episode.amend(), Expected::AmendmentAccepted(episode)),
+                None => self.correct(episode),
             };
         }
         let Some(episode) = self.open.take() else {
@@ -219,7 +221,17 @@ impl EpisodeClient {
         if stop || episode.step >= episode.study().horizon {
             return (episode.stop(), Expected::Ended(episode));
         }
+        let mut episode = episode;
         (episode.tell(rng), Expected::Decision(episode, true))
+    }
+
+    /// A correction of an episode whose outcome was given.
+    fn correct(&mut self, episode: Episode) -> (KeyedRequest, Expected) {
+        match (self.rng.below(10), episode.amend_step()) {
+            (0, _) => (episode.void(), Expected::Voided(episode)),
+            (1..=4, Some(request)) => (request, Expected::StepAmended(episode)),
+            _ => (episode.amend(), Expected::AmendmentAccepted(episode)),
+        }
     }
 
     /// An answered request to repeat.
@@ -280,11 +292,18 @@ impl EpisodeClient {
                     self.ended.push_back(episode);
                 }
             }
+            Expected::StepAmended(mut episode) => {
+                episode.step_amended();
+                if self.rng.percent(50) {
+                    self.ended.push_back(episode);
+                }
+            }
             Expected::SharedOpen(episode) => {
                 let tell = episode.tell_shared(self.number, &mut self.rng);
                 self.pending = Some(Pending::new(tell, Expected::SharedTold));
                 return;
             }
+            Expected::Voided(_) => {}
             Expected::Imported | Expected::SharedTold => return,
         }
         if self.is_varied() {
@@ -377,7 +396,9 @@ impl Client for EpisodeClient {
                 Some(
                     Expected::Ended(episode)
                     | Expected::OutcomeAccepted(episode)
-                    | Expected::AmendmentAccepted(episode),
+                    | Expected::AmendmentAccepted(episode)
+                    | Expected::StepAmended(episode)
+                    | Expected::Voided(episode),
                 ) => Some(episode),
                 _ => None,
             };

@@ -35,6 +35,8 @@ pub(crate) struct Episode {
     parts: Vec<Part>,
     /// The reward of the last step.
     reward: Option<f64>,
+    /// The feedback of the first step, as it is recorded.
+    first_feedback: Option<&'static str>,
     corrections: u64,
 }
 
@@ -49,6 +51,7 @@ impl Episode {
             decision: Bytes::new(),
             parts: Vec::new(),
             reward: None,
+            first_feedback: None,
             corrections: 0,
         }
     }
@@ -95,7 +98,7 @@ impl Episode {
     }
 
     /// Reports a step, usually with the recommended action.
-    pub(crate) fn tell(&self, rng: &mut Rng) -> KeyedRequest {
+    pub(crate) fn tell(&mut self, rng: &mut Rng) -> KeyedRequest {
         let study = self.study();
         let other = rng.name(study.actions);
         let action = match &self.recommended {
@@ -103,6 +106,7 @@ impl Episode {
             _ => other,
         };
         let feedback = rng.name(study.feedbacks);
+        self.first_feedback.get_or_insert(feedback);
         let overridden = self.recommended.as_deref() != Some(action);
         self.tell_step(action, feedback, overridden.then_some("family history"))
     }
@@ -207,6 +211,36 @@ impl Episode {
 
     pub(crate) fn amendment_accepted(&mut self) {
         self.corrections += 1;
+    }
+
+    /// Corrects the feedback of the first step; `None` if there is none.
+    pub(crate) fn amend_step(&self) -> Option<KeyedRequest> {
+        let feedback = self.other_feedback()?;
+        let reason = format!("correction {}", self.corrections);
+        let body = json!({"feedback": feedback, "reason": reason});
+        let key = self.key("step_amended", 1, hash((feedback, &*reason)));
+        Some((self.request("POST", "/steps/1:amend", body), key))
+    }
+
+    pub(crate) fn step_amended(&mut self) {
+        self.first_feedback = self.other_feedback();
+        self.corrections += 1;
+    }
+
+    fn other_feedback(&self) -> Option<&'static str> {
+        let known = self.first_feedback?;
+        let feedbacks = self.study().feedbacks.iter();
+        feedbacks.copied().find(|feedback| *feedback != known)
+    }
+
+    /// Marks it as entered in error.
+    pub(crate) fn void(&self) -> KeyedRequest {
+        let reason = "entered twice";
+        let key = self.key("voided", 0, hash(reason));
+        (
+            self.request("POST", ":void", json!({"reason": reason})),
+            key,
+        )
     }
 
     /// Imports a complete past episode.

@@ -67,7 +67,16 @@ impl EventKey {
     pub(crate) fn of(study: u8, event: &EventKind) -> Option<EventKey> {
         let (client, episode) = parse_episode_id(event.episode()?)?;
         let (step, content) = match event {
-            EventKind::Created(_) | EventKind::Closed(_) => return None,
+            EventKind::Created(_)
+            | EventKind::Closed(_)
+            | EventKind::Reopened(_)
+            | EventKind::Paused(_)
+            | EventKind::Resumed(_) => return None,
+            EventKind::StepAmended(it) => (
+                it.step,
+                hash((it.feedback.as_deref().unwrap_or_default(), &*it.reason)),
+            ),
+            EventKind::Voided(it) => (0, hash(&*it.reason)),
             EventKind::Opened(_) => (0, 0),
             EventKind::StepRecorded(it) => {
                 let content = (&*it.action, &*it.feedback, it.reason.as_deref());
