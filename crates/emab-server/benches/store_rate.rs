@@ -228,7 +228,7 @@ impl Load {
             let record = &mut self.open[place];
             record.end = Some(End {
                 abandoned: false,
-                ..Step::default()
+                ..End::default()
             });
             record.outcome = Outcome {
                 costs: vec![Some(0.125); STEPS - 1],
@@ -281,8 +281,7 @@ impl Load {
             record.steps.push(Step {
                 action: 1,
                 feedback: 2,
-                overridden: false,
-                reason: None,
+                ..Step::default()
             });
         }
         record.states.push(record.states.len());

@@ -88,7 +88,7 @@ fn audited(args: &Audit, checkpoints: &mut Option<Checkpoints>) -> Result<Audite
                  `emab audit -`",
             ));
         }
-        _ if place == "-" => return of_export(io::stdin().lock(), args, checkpoints),
+        _ if place == "-" => return of_export(io::stdin().lock(), None, args, checkpoints),
         _ => {}
     }
     let path = Path::new(place);
@@ -109,7 +109,9 @@ fn audited(args: &Audit, checkpoints: &mut Option<Checkpoints>) -> Result<Audite
     let bar = terminal::progress(file.metadata().map_or(0, |found| found.len()));
     bar.set_message("auditing");
     let whole = bar.wrap_read(io::Cursor::new(first).chain(file));
-    let report = of_export(BufReader::new(whole), args, checkpoints);
+    let again =
+        || -> io::Result<Box<dyn BufRead>> { Ok(Box::new(BufReader::new(File::open(path)?))) };
+    let report = of_export(BufReader::new(whole), Some(&again), args, checkpoints);
     bar.finish_and_clear();
     report
 }
@@ -124,6 +126,7 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
 
 fn of_export(
     export: impl BufRead,
+    again: Option<&dyn Fn() -> io::Result<Box<dyn BufRead>>>,
     args: &Audit,
     checkpoints: &mut Option<Checkpoints>,
 ) -> Result<Audited, CommandError> {
@@ -131,6 +134,7 @@ fn of_export(
     let options = Options {
         checkpoints: all.unwrap_or_default(),
         expect: args.expect.as_deref(),
+        again,
         progress: None,
     };
     let report = audit_export_with(export, options);
@@ -182,6 +186,7 @@ fn of_store(
         let options = Options {
             checkpoints: of_study.unwrap_or_default(),
             expect: args.expect.as_deref(),
+            again: None,
             progress: Some(&mut watch),
         };
         studies.push(audit_study_with(&mut *store, head, options).map_err(failed)?);

@@ -12,6 +12,7 @@
 mod beside;
 pub(crate) mod differences;
 mod export;
+mod fallbacks;
 mod rows;
 mod walk;
 
@@ -20,7 +21,7 @@ use serde::Serialize;
 use crate::app::state_hash;
 pub use crate::domain::Finding;
 pub use crate::domain::Statement;
-use crate::domain::{Head, Restore};
+use crate::domain::{Head, Record, Restore};
 use crate::store::{Store, StoreError};
 
 pub use export::{audit_export, audit_export_with};
@@ -59,10 +60,18 @@ pub struct Report {
     /// The event that the checkpoint in the store covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u64>,
+    /// The number of choices that were made from a table of the policy and were not recomputed, because the export cannot be
+    /// read twice.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub fallbacks_not_recomputed: u64,
     /// The faults.
     pub findings: Vec<Finding>,
     /// The number of findings beyond those listed.
     pub more: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Report {
@@ -92,6 +101,8 @@ pub struct Options<'a> {
     /// Statements with their places; of an export those about other studies are skipped. Their signatures are
     /// [checked](Statement::verify) before.
     pub checkpoints: Vec<(Statement, String)>,
+    /// Opens the export again: choices that were made from a table of the policy are recomputed in a second pass.
+    pub again: Option<&'a dyn Fn() -> std::io::Result<Box<dyn std::io::BufRead>>>,
     /// Called with the number of events read so far.
     pub progress: Option<&'a mut dyn FnMut(u64)>,
 }
@@ -148,11 +159,26 @@ pub fn audit_study_with(
     walk.end_at(head);
     if walk.is_whole() {
         rows::compare(store, head, &mut walk)?;
+        let claims = std::mem::take(&mut walk.claims);
+        if let Some((&last, _)) = claims.last_key_value() {
+            fallbacks::check(claims, log(store, head.key, last), &mut walk.found);
+        }
     }
     beside::check(store, head, &mut walk)?;
     let mut report = report(walk);
     report.study = Some(head.name.clone());
     Ok(report)
+}
+
+/// The events of a study up to one, page by page; fewer if one cannot be read.
+fn log(store: &mut dyn Store, key: i64, last: u64) -> impl Iterator<Item = Record> {
+    let mut after = 0;
+    let pages = std::iter::from_fn(move || {
+        let page = store.events(key, after, PAGE).ok()?;
+        after = page.last().filter(|_| after < last)?.seq;
+        Some(page)
+    });
+    pages.flatten()
 }
 
 /// The checkpoints by the number of their event.

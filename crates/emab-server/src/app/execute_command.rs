@@ -282,7 +282,11 @@ impl<'a> CommandExecutor<'a> {
         }
         let step = validate::step(&study, episode, at, &tell.action, &tell.feedback)?;
         let (taken, reason) = (Action::Continue(step.action), tell.reason.as_deref());
-        validate::reason_of_override(&study, episode, taken, reason, self.state.head.rules)?;
+        let (fallback, head) = (tell.decided_by.is_some(), &self.state.head);
+        validate::fallback(head, fallback, tell.policy.as_ref())?;
+        if !fallback || reason.is_some() {
+            validate::reason_of_override(&study, episode, taken, reason, head.rules)?;
+        }
         let (decision, shadow) = self.decide(DecisionPoint {
             episode: id,
             number: episode.number,
@@ -294,8 +298,9 @@ impl<'a> CommandExecutor<'a> {
             step: now,
             action: spec.actions().name(step.action).into_owned(),
             feedback: spec.feedbacks().name(step.feedback).into_owned(),
-            overridden: step.overridden,
+            overridden: step.overridden && !fallback,
             reason: tell.reason.clone(),
+            policy: tell.policy.clone(),
             decision: decision.clone(),
             shadow,
             request: tell.request.clone(),
@@ -316,11 +321,14 @@ impl<'a> CommandExecutor<'a> {
                 return self.episode_reply(id, false);
             }
         }
+        let fallback = stop.decided_by.is_some();
+        validate::fallback(&self.state.head, fallback, stop.policy.as_ref())?;
         let stopped = Stopped {
             episode: id.into(),
             step: step as usize,
-            overridden: episode.recommended.is_some(),
+            overridden: episode.recommended.is_some() && !fallback,
             reason: stop.reason.clone(),
+            policy: stop.policy.clone(),
             request: stop.request.clone(),
         };
         self.record_for(id, EventKind::Stopped(stopped), by)

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::domain::{
-    EpisodeRecord, EventKind, Head, Imported, MAX_STEPS, RULES, Record, Rejection, Study, is_name,
-    json::LenientU64, json::Name, validate,
+    EpisodeRecord, EventKind, Head, Imported, MAX_STEPS, PolicyReference, RULES, Record, Rejection,
+    Study, is_name, json::LenientU64, json::Name, validate,
 };
 
 /// An episode to open.
@@ -36,9 +36,21 @@ pub struct Tell {
     /// The reason; required if the action is not the recommended one.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: Option<String>,
+    /// `fallback` if the choice was made from a `policy` while the service could not be reached: it is no override then.
+    pub decided_by: Option<Fallback>,
+    /// The table that it was made from; required with `decided_by`.
+    pub policy: Option<PolicyReference>,
     /// An id of this request, which is recorded.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     pub request: Option<String>,
+}
+
+/// What has decided a step, if it was not the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Fallback {
+    /// A table of the policy.
+    Fallback,
 }
 
 /// The end of an episode.
@@ -51,6 +63,10 @@ pub struct Stop {
     /// The reason; required if an action was recommended.
     #[schema(min_length = 1, max_length = 2000)]
     pub reason: Option<String>,
+    /// `fallback` if the choice was made from a `policy` while the service could not be reached: it is no override then.
+    pub decided_by: Option<Fallback>,
+    /// The table that it was made from; required with `decided_by`.
+    pub policy: Option<PolicyReference>,
     /// An id of this request, which is recorded.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     pub request: Option<String>,

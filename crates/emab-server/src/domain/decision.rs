@@ -67,6 +67,8 @@ pub enum DecidedBy {
     Learner,
     /// The initial protocol of the study.
     Protocol,
+    /// A table of the policy, while the service could not be reached. Only steps are decided so.
+    Fallback,
 }
 
 /// What is decided: a step of an episode, and its state.
@@ -101,6 +103,22 @@ pub struct Advice {
 type Candidate = (Action, emab::Estimate);
 
 impl Decision {
+    /// What is recommended in a step and state to the episode with this number, and what decides it.
+    pub fn choice(
+        study: &Study,
+        learners: &mut StudyLearners,
+        number: Option<u64>,
+        (t, x): (usize, usize),
+    ) -> (Action, DecidedBy) {
+        let by_protocol = study.protocol.as_ref().and_then(|protocol| {
+            protocol.choice(&study.spec, number, (t, x), learners.is_observed(t, x))
+        });
+        match by_protocol {
+            Some(action) => (action, DecidedBy::Protocol),
+            None => (learners.choose(t, x), DecidedBy::Learner),
+        }
+    }
+
     /// The decision for a step of an episode, from the log up to `head`.
     pub fn make(
         study: &Study,
@@ -110,14 +128,7 @@ impl Decision {
     ) -> Decision {
         let spec = &study.spec;
         let DecisionPoint { t, x, .. } = point;
-        let by_protocol = study.protocol.as_ref().and_then(|protocol| {
-            protocol.choice(spec, point.number, (t, x), learners.is_observed(t, x))
-        });
-        let action = by_protocol.unwrap_or_else(|| learners.choose(t, x));
-        let decided_by = match by_protocol {
-            Some(_) => DecidedBy::Protocol,
-            None => DecidedBy::Learner,
-        };
+        let (action, decided_by) = Decision::choice(study, learners, point.number, (t, x));
         let allowed = (0..spec.actions().len()).filter(|&a| spec.is_allowed(t, x, a));
         let all = allowed.map(Action::Continue).chain([Action::Stop]);
         let candidates: Vec<Candidate> = all

@@ -34,6 +34,9 @@ pub struct Step {
     /// From rules 3 on, the recommended action of an override; none is `stop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommended: Option<usize>,
+    /// Whether it was decided from a table of the policy, while the service could not be reached.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fallback: bool,
     /// The reason of its last correction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected: Option<String>,
@@ -55,6 +58,9 @@ pub struct End {
     pub abandoned: bool,
     /// Whether it was stopped although an action was recommended.
     pub overridden: bool,
+    /// Whether it was stopped by a table of the policy, while the service could not be reached.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fallback: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::policy::PolicyReference;
+
 pub use super::hash_chain::{GENESIS, HASH_FIELD, MAX_LINE, NotAnEvent, Record, sha256};
 
 impl Record {
@@ -178,6 +180,9 @@ kinds! {
         /// The reason of an override.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// The table that the choice was made from while the service could not be reached.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<PolicyReference>,
         /// The decision for the next step, as it was answered.
         decision: Box<RawValue>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -195,6 +200,9 @@ kinds! {
         overridden: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// The table that the choice was made from while the service could not be reached.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        policy: Option<PolicyReference>,
         /// The id that the client gave the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<String>,

@@ -16,6 +16,7 @@ pub mod head;
 pub mod in_flight;
 pub mod json;
 pub mod learned_episode;
+pub mod policy;
 pub mod protocol;
 pub mod rejection;
 pub mod restore;
@@ -26,6 +27,6 @@ pub mod validate;
 
 pub use self::{
     checkpoint::*, command::*, decision::*, episode::*, event::*, finding::*, head::*,
-    in_flight::*, learned_episode::*, protocol::*, rejection::*, restore::*, study::*,
+    in_flight::*, learned_episode::*, policy::*, protocol::*, rejection::*, restore::*, study::*,
     study_learners::*, study_state::*,
 };

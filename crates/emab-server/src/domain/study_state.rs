@@ -380,9 +380,13 @@ impl StudyState {
             EventKind::StepRecorded(step) => {
                 let mut episode = there()?;
                 let valid = self.valid_step(&episode, step)?;
-                validate::override_flag(valid.overridden, step.overridden)?;
+                let fallback = step.policy.is_some();
+                validate::fallback(&self.head, fallback, step.policy.as_ref())?;
+                validate::override_flag(valid.overridden && !fallback, step.overridden)?;
                 let (taken, reason) = (Action::Continue(valid.action), step.reason.as_deref());
-                validate::reason_of_override(study, &episode, taken, reason, rules)?;
+                if !fallback || reason.is_some() {
+                    validate::reason_of_override(study, &episode, taken, reason, rules)?;
+                }
                 let keeps = rules >= RULES_3 && step.overridden;
                 let recommended = episode.recommended.filter(|_| keeps);
                 episode.states.push(valid.next);
@@ -392,6 +396,7 @@ impl StudyState {
                     overridden: step.overridden,
                     reason: step.reason.clone(),
                     recommended,
+                    fallback,
                     ..Step::default()
                 });
                 episode.recommended = self.recommended(step.decision.get())?;
@@ -399,12 +404,18 @@ impl StudyState {
             }
             EventKind::Stopped(stopped) => {
                 let mut episode = at(stopped.step)?;
-                validate::override_flag(episode.recommended.is_some(), stopped.overridden)?;
+                let fallback = stopped.policy.is_some();
+                validate::fallback(&self.head, fallback, stopped.policy.as_ref())?;
+                let overridden = episode.recommended.is_some() && !fallback;
+                validate::override_flag(overridden, stopped.overridden)?;
                 let reason = stopped.reason.as_deref();
-                validate::reason_of_override(study, &episode, Action::Stop, reason, rules)?;
+                if !fallback || reason.is_some() {
+                    validate::reason_of_override(study, &episode, Action::Stop, reason, rules)?;
+                }
                 episode.finish(End {
                     abandoned: false,
                     overridden: stopped.overridden,
+                    fallback,
                     reason: stopped.reason.clone(),
                 });
                 episode

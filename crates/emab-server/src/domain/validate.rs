@@ -7,8 +7,8 @@
 use emab::Action;
 
 use crate::domain::{
-    Created, EpisodeRecord, FIRST_RULES, Head, NAME_RULE, Outcome, OutcomeRequest, RULES, RULES_3,
-    Rejection, Repeated, Study, is_hex, is_name, json::Name, json::short,
+    Created, EpisodeRecord, FIRST_RULES, Head, NAME_RULE, Outcome, OutcomeRequest, PolicyReference,
+    RULES, RULES_3, Rejection, Repeated, Study, is_hex, is_name, json::Name, json::short,
 };
 
 /// The longest reason, in characters.
@@ -313,6 +313,25 @@ pub fn reason(reason: &str, rules: u32) -> Result<(), Rejection> {
         return wrong("a `reason` contains a letter or a digit, this one has none".into());
     }
     Ok(())
+}
+
+/// A choice that was made from a table of the policy names the table, and nothing else does.
+pub fn fallback(
+    head: &Head,
+    is_fallback: bool,
+    policy: Option<&PolicyReference>,
+) -> Result<(), Rejection> {
+    match (is_fallback, policy) {
+        (false, None) => Ok(()),
+        (true, Some(policy)) => {
+            has_rules(head, RULES_3, "the fallback")?;
+            policy.check(head.seq)
+        }
+        _ => {
+            let what = "`decided_by`: \"fallback\" and the `policy` that was used belong together";
+            Err(Rejection::not_possible(what).at("/policy"))
+        }
+    }
 }
 
 /// An action other than the recommended one has a reason.

@@ -16,6 +16,7 @@ mod import;
 mod lines;
 mod openapi;
 mod operations;
+mod policy_page;
 pub mod rate_limit;
 mod response;
 mod studies;
@@ -137,6 +138,7 @@ fn api_routes() -> Routes {
         .with(routes!(studies::resume))
         .with(routes!(studies::discard))
         .with(routes!(studies::estimates))
+        .with(routes!(studies::policy))
         .with(routes!(episodes::open))
         .with(routes!(episodes::list))
         .with(routes!(episodes::read))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -13,7 +13,10 @@ use super::call::{Call, NoQuery, Number, within};
 use super::error::ApiError;
 use super::response::{ApiResult, json, typed};
 use super::view::{Discarded, Estimates, StudyList, StudyView};
-use crate::domain::{Command, Head, NAME_RULE, Reason, Rejection, Reply, ReplyBody, is_name};
+use super::{docs_page, policy_page};
+use crate::domain::{
+    Command, Head, NAME_RULE, PolicyTable, Reason, Rejection, Reply, ReplyBody, is_name,
+};
 use crate::store::StoreError;
 use crate::tokens::Permission;
 
@@ -281,6 +284,33 @@ pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
         Ok(serde_json::to_string(&Estimates::of(state)))
     });
     estimates_response(past.await?)
+}
+
+/// Read the policy
+///
+/// What is recommended to the next episode in every step and state that it can reach, as of the last event: for clients that keep it
+/// for times when the service cannot be reached, and, with `Accept: text/html`, as a page to print. Steps that are decided from it
+/// are reported with `decided_by` and `policy`.
+#[utoipa::path(get, operation_id = "readPolicy", path = "/v1/studies/{study}/policy", tag = "studies",
+    params(("study" = String, Path)),
+    responses((status = 200, description = "The policy", content(
+        (PolicyTable = "application/json"), (String = "text/html")))))]
+pub async fn policy(call: Call) -> ApiResult {
+    call.may(Permission::Policy)?;
+    let table = call.app.service.current_state(&call.path, PolicyTable::of);
+    let table = table.await??;
+    let accept = call.headers.get(header::ACCEPT);
+    let wants_page = accept.is_some_and(|it| it.to_str().is_ok_and(|it| it.contains("text/html")));
+    if wants_page {
+        let page = policy_page::page(&table);
+        let mut answer = typed(StatusCode::OK, "text/html; charset=utf-8", page);
+        let policy = HeaderValue::from_static(docs_page::POLICY);
+        answer
+            .headers_mut()
+            .insert(header::CONTENT_SECURITY_POLICY, policy);
+        return Ok(answer);
+    }
+    json(StatusCode::OK, &table)
 }
 
 fn estimates_response(text: serde_json::Result<String>) -> ApiResult {

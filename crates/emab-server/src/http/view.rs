@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 use crate::app::Summary;
 use crate::app::audit::differences::pointers;
 use crate::domain::{
-    Advice, Decision, EpisodeRecord, Head, Outcome, Rejection, Status, StoredDecision, Study,
-    StudyState,
+    Advice, DecidedBy, Decision, EpisodeRecord, Head, Outcome, Rejection, Status, StoredDecision,
+    Study, StudyState,
 };
 
 /// A study.
@@ -131,6 +131,9 @@ pub struct StepView {
     pub overridden: bool,
     /// The reason.
     pub reason: Option<String>,
+    /// `fallback` if the choice was made from a table of the policy, while the service could not be reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<DecidedBy>,
     /// The reason of its last correction, if it was corrected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrected: Option<String>,
@@ -226,6 +229,9 @@ impl EpisodeView {
                 reason: step
                     .and_then(|step| step.reason.clone())
                     .or_else(|| end.and_then(|end| end.reason.clone())),
+                decided_by: (step.is_some_and(|step| step.fallback)
+                    || end.is_some_and(|end| end.fallback))
+                .then_some(DecidedBy::Fallback),
                 corrected: step.and_then(|step| step.corrected.clone()),
             })
         });

@@ -34,6 +34,8 @@ pub enum Permission {
     ReadStudy,
     /// Open, ask, tell, stop, abandon, give an outcome.
     Act,
+    /// What is recommended in every step and state.
+    Policy,
     /// Correct an outcome.
     Amend,
     /// Read an episode.
@@ -59,13 +61,22 @@ impl Role {
             Role::Admin => true,
             Role::Operator => matches!(
                 permission,
-                P::ReadStudy | P::Act | P::Amend | P::ReadEpisode | P::Compare
+                P::ReadStudy | P::Act | P::Policy | P::Amend | P::ReadEpisode | P::Compare
             ),
             Role::Viewer => matches!(
                 permission,
-                P::ReadStudy | P::ReadEpisode | P::Compare | P::Estimates | P::Log | P::Metrics
+                P::ReadStudy
+                    | P::Policy
+                    | P::ReadEpisode
+                    | P::Compare
+                    | P::Estimates
+                    | P::Log
+                    | P::Metrics
             ),
-            Role::Blinded => matches!(permission, P::ReadStudy | P::Act | P::ReadEpisode),
+            Role::Blinded => matches!(
+                permission,
+                P::ReadStudy | P::Act | P::Policy | P::ReadEpisode
+            ),
         }
     }
 
@@ -100,12 +111,13 @@ pub(super) mod tests {
     use super::*;
 
     /// Admin, operator, viewer, blinded.
-    pub const TABLE: [(Permission, [bool; 4]); 11] = [
+    pub const TABLE: [(Permission, [bool; 4]); 12] = [
         (Permission::CreateStudy, [true, false, false, false]),
         (Permission::CloseStudy, [true, false, false, false]),
         (Permission::Import, [true, false, false, false]),
         (Permission::ReadStudy, [true, true, true, true]),
         (Permission::Act, [true, true, false, true]),
+        (Permission::Policy, [true, true, true, true]),
         (Permission::Amend, [true, true, false, false]),
         (Permission::ReadEpisode, [true, true, true, true]),
         (Permission::Compare, [true, true, true, false]),

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read};
 
 use super::walk::Walk;
-use super::{Options, Report, by_event, report};
+use super::{Options, Report, by_event, fallbacks, report};
 use crate::app::CHANGED;
 use crate::app::export::ExportHeader;
 use crate::domain::{MAX_LINE, Record};
@@ -90,6 +90,21 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
     }
     if walk.found.events == 0 && walk.found.is_clean() {
         walk.found.add("line 1", "the export is empty");
+    }
+    let claims = std::mem::take(&mut walk.claims);
+    if walk.is_whole() && !claims.is_empty() {
+        match options.again.map(|again| again()) {
+            Some(Ok(again)) => {
+                let lines = again.lines().map_while(Result::ok);
+                let events = lines.filter(|line| !ExportHeader::matches(line));
+                let records = events.filter_map(|line| Record::from_line(&line).ok());
+                fallbacks::check(claims, records, &mut walk.found);
+            }
+            _ => {
+                walk.found.fallbacks_not_recomputed =
+                    claims.values().map(|it| it.len() as u64).sum()
+            }
+        }
     }
     let mut report = report(walk);
     if let Some(header) = header {

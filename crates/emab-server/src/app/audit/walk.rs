@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::Report;
 use super::differences::of_texts;
+use super::fallbacks::{self, Claims};
 use crate::app::{CHANGED, Replay};
 use crate::domain::{Event, EventKind, GENESIS, Head, Record, Statement, Study, sha256};
 
@@ -31,6 +32,8 @@ pub(super) struct Walk<'a> {
     before: Option<Before>,
     broken: bool,
     expect: Option<&'a str>,
+    /// Choices that were made from tables of the policy.
+    pub claims: Claims,
     /// The checkpoints of events that have not come yet.
     pub checkpoints: Checkpoints,
 }
@@ -240,6 +243,11 @@ impl<'a> Walk<'a> {
                     self.wrong(record.seq, format!("{what}; {import}"));
                 }
                 self.found.recomputed = event.seq;
+                if let Some(state) = &self.replay.state {
+                    let episode = event.kind.episode();
+                    let episode = episode.and_then(|id| self.replay.episodes.get(id));
+                    fallbacks::collect(&mut self.claims, &event.kind, &state.study, episode);
+                }
                 let Some((episode, step, text)) = event.decision() else {
                     return;
                 };

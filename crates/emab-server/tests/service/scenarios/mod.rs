@@ -9,6 +9,7 @@ mod corrections;
 mod discard;
 mod episodes;
 mod export;
+mod fallback;
 mod import;
 mod in_flight;
 mod learners;

@@ -21,6 +21,7 @@ POST :reopen {"reason": "a"}
 POST :pause {"reason": "b"}
 POST :resume {"reason": "c"}
 GET /estimates
+GET /policy
 POST /episodes {"id": "p1"}
 GET /episodes
 GET /episodes/p1
@@ -53,8 +54,8 @@ async fn each_role_has_its_permissions() {
     client.open("p1").await.is(201);
     let mut seq = client.seq().await;
     let needs = [
-        "", "R", "", "", "", "", "L", "A", "R", "R", "A", "A", "A", "A", "A", "M", "M", "M", "L",
-        "L", "L", "", "",
+        "", "R", "", "", "", "", "L", "R", "A", "R", "R", "A", "A", "A", "A", "A", "M", "M", "M",
+        "L", "L", "L", "", "",
     ];
     for (call_, need) in CALLS.iter().zip(needs) {
         for (token, may) in [
@@ -102,18 +103,18 @@ async fn a_blinded_token_sees_the_recommended_action_only() {
         }
         answer
     };
-    let open = blind(call(&client, &server.blinded, CALLS[7]).await);
+    let open = blind(call(&client, &server.blinded, CALLS[8]).await);
     let fields = open.json();
     let fields: BTreeSet<&str> = fields.as_object().unwrap().keys().map(|f| &**f).collect();
     let expected = "action as_of episode state step study";
     assert_eq!(fields, expected.split(' ').collect());
     assert_eq!(open.at("/action"), seen.at("/action"));
-    let ask = blind(call(&client, &server.blinded, CALLS[10]).await);
+    let ask = blind(call(&client, &server.blinded, CALLS[11]).await);
     assert_eq!(ask.text, open.text);
-    blind(call(&client, &server.blinded, CALLS[11]).await);
-    let read = blind(call(&client, &server.blinded, CALLS[9]).await);
+    blind(call(&client, &server.blinded, CALLS[12]).await);
+    let read = blind(call(&client, &server.blinded, CALLS[10]).await);
     assert_eq!(read.at("/steps/0/decision"), open.json());
-    for i in [8, 12, 14] {
+    for i in [9, 13, 15] {
         blind(call(&client, &server.blinded, CALLS[i]).await);
     }
     // Errors contain nothing more.

@@ -117,6 +117,7 @@ pub(super) fn episode(id: &str, step: usize) -> EpisodeRecord {
         reason: Some("it's \"odd\": \0 \u{1f} \\ é 𝄞".into()),
         recommended: Some(0),
         corrected: Some("mistyped".into()),
+        fallback: true,
         reported: Some((0, 1)),
     };
     EpisodeRecord {
@@ -136,6 +137,7 @@ pub(super) fn episode(id: &str, step: usize) -> EpisodeRecord {
 /// The episode stopped and learned, with values that are easily corrupted.
 pub(super) fn ended(mut episode: EpisodeRecord) -> EpisodeRecord {
     episode.end = Some(End {
+        fallback: true,
         abandoned: false,
         overridden: true,
         reason: Some("enough".into()),

@@ -1,0 +1,127 @@
+//! The policy of a study at an event: what is recommended in every step and state, for clients that cannot reach the service.
+
+use std::collections::BTreeMap;
+
+use emab::Action;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::domain::{CHECKED_PAIRS, Decision, Rejection, StudyState, is_hex, sha256};
+
+/// What is recommended to the next episode in every step and state that it can reach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PolicyTable {
+    /// The study.
+    pub study: String,
+    /// The version of this format.
+    pub version: u32,
+    /// The sequence number of the last event that it is based on.
+    pub as_of: u64,
+    /// SHA-256 of the study, `as_of` and the choices.
+    pub hash: String,
+    /// In the order of steps and states.
+    pub choices: Vec<PolicyChoice>,
+}
+
+/// The recommendation in one step and state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PolicyChoice {
+    /// The step, from 1.
+    pub step: usize,
+    /// The state, by name.
+    pub state: String,
+    /// The action, by name, or `stop`.
+    pub action: String,
+    /// The state at the next step after each feedback, by name; empty after `stop`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub next: BTreeMap<String, String>,
+}
+
+/// The table that a step was decided from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyReference {
+    /// The sequence number of the last event that it is based on.
+    #[schema(minimum = 1)]
+    pub as_of: u64,
+    /// Its hash.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
+    pub hash: String,
+}
+
+impl PolicyReference {
+    /// Checks its form: it is of an event up to this one.
+    pub fn check(&self, last: u64) -> Result<(), Rejection> {
+        if !(1..=last).contains(&self.as_of) {
+            let (as_of, what) = (self.as_of, "is not an event of this study");
+            return Err(
+                Rejection::not_possible(format!("`as_of` is {as_of}, which {what}"))
+                    .at("/policy/as_of"),
+            );
+        }
+        if !is_hex(&self.hash, 64) {
+            let what = "`hash` is 64 hexadecimal digits in lower case, as the policy has it";
+            return Err(Rejection::not_possible(what).at("/policy/hash"));
+        }
+        Ok(())
+    }
+}
+
+impl PolicyTable {
+    /// The version of the format.
+    const VERSION: u32 = 1;
+
+    /// The table at the present event; fails if too many pairs can be reached.
+    pub fn of(state: &mut StudyState) -> Result<PolicyTable, Rejection> {
+        state.settle_expired();
+        let (study, number) = (state.study.clone(), state.next_number());
+        let spec = &study.spec;
+        let wrong = |error: emab::spec::PointError| Rejection::not_possible(error.to_string());
+        let reachable = spec.reachable(CHECKED_PAIRS).map_err(wrong)?;
+        if !reachable.complete {
+            let what = format!(
+                "more than {CHECKED_PAIRS} steps and states can be reached, too many for a table"
+            );
+            return Err(Rejection::not_possible(what));
+        }
+        let mut choices = Vec::with_capacity(reachable.pairs.len());
+        for (t, x) in reachable.pairs {
+            let (action, _) = Decision::choice(&study, &mut state.learners, number, (t, x));
+            let mut next = BTreeMap::new();
+            if let Action::Continue(a) = action {
+                for f in 0..spec.feedbacks().len() {
+                    // A feedback that leads nowhere cannot be reported.
+                    if let Ok(y) = spec.next(t, x, a, f) {
+                        let feedback = spec.feedbacks().name(f).into_owned();
+                        next.insert(feedback, spec.states().name(y).into_owned());
+                    }
+                }
+            }
+            choices.push(PolicyChoice {
+                step: t,
+                state: spec.states().name(x).into_owned(),
+                action: spec.action_name(action).into_owned(),
+                next,
+            });
+        }
+        let as_of = state.head.seq;
+        let text = serde_json::to_string(&(&study.name, as_of, &choices));
+        let text = text.map_err(|error| Rejection::internal(error.to_string()))?;
+        Ok(PolicyTable {
+            study: study.name.clone(),
+            version: Self::VERSION,
+            as_of,
+            hash: sha256(text.as_bytes()),
+            choices,
+        })
+    }
+
+    /// The action in a step and state, by names.
+    pub fn action(&self, step: usize, state: &str) -> Option<&str> {
+        let found = self
+            .choices
+            .iter()
+            .find(|it| it.step == step && it.state == state);
+        found.map(|it| it.action.as_str())
+    }
+}
