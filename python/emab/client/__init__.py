@@ -32,6 +32,7 @@ from ._errors import (
 )
 from ._estimates import EstimateRow, Estimates
 from ._events import Checkpoint, Event, ImportReport
+from ._policy import OfflineEpisode, PolicyChoice, PolicyTable
 from ._retry import Retries
 from ._sync.client import Client
 from ._sync.episode import Episode
@@ -58,7 +59,10 @@ __all__ = [
     "Invalid",
     "NotAllowed",
     "NotFound",
+    "OfflineEpisode",
     "OutcomeView",
+    "PolicyChoice",
+    "PolicyTable",
     "Refused",
     "Replay",
     "Retries",

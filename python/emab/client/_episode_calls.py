@@ -32,15 +32,17 @@ def ask(study: str, episode: str) -> Call[Decision]:
     return call("POST", f"{episode_path(study, episode)}:ask", reader(Decision.of))
 
 
-def tell(study: str, episode: str, step: int, action: Name, feedback: Name, reason: str | None) -> Call[Decision]:
+def tell(
+    study: str, episode: str, step: int, action: Name, feedback: Name, reason: str | None, **rest: Any
+) -> Call[Decision]:
     """Record an action and its feedback."""
-    fields = {"step": step, "action": _name(action), "feedback": _name(feedback), "reason": reason}
+    fields = {"step": step, "action": _name(action), "feedback": _name(feedback), "reason": reason, **rest}
     return call("POST", f"{episode_path(study, episode)}:tell", reader(Decision.of), fields)
 
 
-def stop(study: str, episode: str, step: int, reason: str | None) -> Call[EpisodeView]:
+def stop(study: str, episode: str, step: int, reason: str | None, **rest: Any) -> Call[EpisodeView]:
     """End an episode."""
-    fields = {"step": step, "reason": reason}
+    fields = {"step": step, "reason": reason, **rest}
     return call("POST", f"{episode_path(study, episode)}:stop", reader(EpisodeView.of), fields)
 
 

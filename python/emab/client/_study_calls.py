@@ -13,6 +13,7 @@ from ._encode import encode
 from ._estimates import Estimates
 from ._events import Checkpoint, Event, ImportReport
 from ._names import study_path
+from ._policy import PolicyTable
 from ._views import EpisodeView, StudyView
 
 T = TypeVar("T")
@@ -102,6 +103,11 @@ def _page(path: str, key: str, kind: type[R], query: Mapping[str, str | int]) ->
         return Page(items, None if raw.get("next") is None else typed(raw, "next", str))
 
     return Call("GET", path, reader(page), query)
+
+
+def policy(study: str) -> Call[PolicyTable]:
+    """Read the policy."""
+    return call("GET", f"{study_path(study)}/policy", reader(PolicyTable.of))
 
 
 def estimates(study: str, as_of: int | None) -> Call[Estimates]:

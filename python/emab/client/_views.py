@@ -41,7 +41,7 @@ class StudyView(Record):
 class StepView(Record):
     """One step of an episode: the decision, the action taken (None: none yet), its feedback and any reason.
 
-    `corrected` is the reason of its last correction.
+    `decided_by` is `fallback` for a choice from a table; `corrected` is the reason of its last correction.
 
     >>> episode = client.study("clinic").open("p1")
     >>> decision = episode.tell("blood", "positive", reason="protocol")
@@ -57,6 +57,7 @@ class StepView(Record):
     feedback: str | None
     overridden: bool = field(metadata=key("override"))
     reason: str | None
+    decided_by: str | None
     corrected: str | None
 
 

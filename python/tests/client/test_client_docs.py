@@ -30,7 +30,7 @@ def test_code_of_the_client_page_runs_twice(
     assert len(blocks) == 3
     assert len(said) == 3
     assert [line for line in printed if line in said] == said
-    assert (tmp_path / "clinic.ndjson").read_text().count("\n") == 9
+    assert (tmp_path / "clinic.ndjson").read_text().count("\n") == 10
     # An interrupted program can run again.
     log = list(ran["study"].events())
     exec(code.replace("http://127.0.0.1:8420", server.url), {})

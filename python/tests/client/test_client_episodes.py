@@ -14,7 +14,19 @@ import pytest
 from live_server import CLINIC, LiveServer
 from patients import treat, treat_async
 
-from emab.client import AsyncClient, Checkpoint, Client, Conflict, Decision, Invalid, NotFound, Study
+from emab.client import (
+    AsyncClient,
+    Checkpoint,
+    Client,
+    Conflict,
+    Decision,
+    Episode,
+    Invalid,
+    NotFound,
+    OfflineEpisode,
+    PolicyTable,
+    Study,
+)
 
 
 def test_episode_from_first_decision_to_outcome(study: Study) -> None:
@@ -391,3 +403,31 @@ def test_first_episodes_follow_the_protocol(client: Client) -> None:
     assert first is not None
     assert second is not None
     assert (first.action, first.decided_by, second.decided_by) == ("scan", "protocol", "learner")
+
+
+def test_episode_follows_the_table_while_the_service_is_away(server: LiveServer, tmp_path: Path) -> None:
+    """The steps are reported afterwards as decided by fallback, and are no overrides."""
+    with Client(server.url, server.token, retries=None) as client:
+        study = client.create_study("ward", CLINIC, protocol={"first": 9, "sequence": ["blood", "scan"]})
+        study.policy().save(tmp_path / "ward.json")
+        table = PolicyTable.load(tmp_path / "ward.json")
+        server.stop()
+        offline = study.open_with_fallback("patient-1", table)
+        assert isinstance(offline, OfflineEpisode)
+        assert (offline.state, offline.action) == ("unknown", "blood")
+        assert offline.tell("positive") == "scan"
+        with pytest.raises(ValueError, match="one of negative, positive"):
+            offline.tell("maybe")
+        with pytest.raises(ValueError, match="recommends 'scan'"):
+            offline.stop()
+        assert offline.tell("negative") == "stop"
+        offline.stop()
+        server.start()
+        for _ in range(2):
+            episode = study.report(offline)
+        view = episode.read()
+        assert view.status == "stopped"
+        assert view.steps is not None
+        assert [step.decided_by for step in view.steps] == ["fallback"] * 3
+        assert not any(step.overridden for step in view.steps)
+        assert isinstance(study.open_with_fallback("patient-2", table), Episode)

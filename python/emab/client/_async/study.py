@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import anyio
 
 from .. import _episode_calls, _study_calls
+from .._errors import Unavailable
 from .._estimates import Estimates
 from .._events import Checkpoint, Event, ImportReport
 from .._names import valid_name
+from .._policy import OfflineEpisode, PolicyTable, reference
 from .._uploads import AsyncFileUpload, AsyncLineUpload, Line
 from .._views import EpisodeView, StudyView
 from .episode import AsyncEpisode
@@ -127,6 +129,45 @@ class AsyncStudy:
         ['p2']
         """
         return self._client._pages(lambda after: _study_calls.episodes(self.name, only_open, after, page))
+
+    async def policy(self) -> PolicyTable:
+        """Return what is recommended in every step and state, to keep for times when the service cannot be reached.
+
+        >>> (await client.study("clinic").policy()).action(1, "unknown")
+        'stop'
+        """
+        return await self._client._send(_study_calls.policy(self.name))
+
+    async def open_with_fallback(self, name: str, table: PolicyTable) -> AsyncEpisode | OfflineEpisode:
+        """Open an episode, or begin one that follows the table if the service cannot be reached.
+
+        >>> study = client.study("clinic")
+        >>> table = await study.policy()
+        >>> await study.open_with_fallback("p1", table)
+        AsyncEpisode('clinic', 'p1')
+        """
+        try:
+            return await self.open(name)
+        except Unavailable:
+            return table.episode(name)
+
+    async def report(self, offline: OfflineEpisode) -> AsyncEpisode:
+        """Report an episode that followed a table; reporting it again, or after more steps, is harmless.
+
+        >>> study = client.study("clinic")
+        >>> offline = (await study.policy()).episode("p1")
+        >>> offline.stop()
+        >>> (await (await study.report(offline)).read()).steps[0].decided_by
+        'fallback'
+        """
+        rest = reference(offline.table)
+        episode = await self.open(offline.name)
+        for step, (action, feedback) in enumerate(offline.steps, start=1):
+            tell = _episode_calls.tell(self.name, offline.name, step, action, feedback, None, **rest)
+            episode.decision = await self._client._send(tell)
+        if offline.is_over:
+            await self._client._send(_episode_calls.stop(self.name, offline.name, offline.step, None, **rest))
+        return episode
 
     async def estimates(self, *, as_of: int | None = None) -> Estimates:
         """Return the estimates of the study, now or after the event `as_of` of its log.

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import _episode_calls, _study_calls
+from .._errors import Unavailable
 from .._estimates import Estimates
 from .._events import Checkpoint, Event, ImportReport
 from .._names import valid_name
+from .._policy import OfflineEpisode, PolicyTable, reference
 from .._uploads import FileUpload, Line, LineUpload
 from .._views import EpisodeView, StudyView
 from .episode import Episode
@@ -126,6 +128,45 @@ class Study:
         ['p2']
         """
         return self._client._pages(lambda after: _study_calls.episodes(self.name, only_open, after, page))
+
+    def policy(self) -> PolicyTable:
+        """Return what is recommended in every step and state, to keep for times when the service cannot be reached.
+
+        >>> client.study("clinic").policy().action(1, "unknown")
+        'stop'
+        """
+        return self._client._send(_study_calls.policy(self.name))
+
+    def open_with_fallback(self, name: str, table: PolicyTable) -> Episode | OfflineEpisode:
+        """Open an episode, or begin one that follows the table if the service cannot be reached.
+
+        >>> study = client.study("clinic")
+        >>> table = study.policy()
+        >>> study.open_with_fallback("p1", table)
+        Episode('clinic', 'p1')
+        """
+        try:
+            return self.open(name)
+        except Unavailable:
+            return table.episode(name)
+
+    def report(self, offline: OfflineEpisode) -> Episode:
+        """Report an episode that followed a table; reporting it again, or after more steps, is harmless.
+
+        >>> study = client.study("clinic")
+        >>> offline = study.policy().episode("p1")
+        >>> offline.stop()
+        >>> study.report(offline).read().steps[0].decided_by
+        'fallback'
+        """
+        rest = reference(offline.table)
+        episode = self.open(offline.name)
+        for step, (action, feedback) in enumerate(offline.steps, start=1):
+            tell = _episode_calls.tell(self.name, offline.name, step, action, feedback, None, **rest)
+            episode.decision = self._client._send(tell)
+        if offline.is_over:
+            self._client._send(_episode_calls.stop(self.name, offline.name, offline.step, None, **rest))
+        return episode
 
     def estimates(self, *, as_of: int | None = None) -> Estimates:
         """Return the estimates of the study, now or after the event `as_of` of its log.

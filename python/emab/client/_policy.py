@@ -1,0 +1,156 @@
+"""The policy of a study as a table, and episodes that follow it while the service cannot be reached."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ._decode import Raw, Record, as_object, read_by
+from ._names import valid_name
+
+
+def _next(raw: Raw) -> dict[str, str]:
+    return {str(feedback): str(state) for feedback, state in as_object(raw.get("next", {})).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChoice(Record):
+    """What is recommended in one step and state; `next` has the state after each feedback.
+
+    >>> client.study("clinic").policy().choices[0].action
+    'stop'
+    """
+
+    step: int
+    state: str
+    action: str
+    next: dict[str, str] = field(metadata=read_by(_next), hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTable(Record):
+    """What is recommended to the next episode in every step and state, as of the event `as_of`.
+
+    Keep it for times when the service cannot be reached: `save`, `PolicyTable.load`, `episode`.
+
+    >>> table = client.study("clinic").policy()
+    >>> table.action(1, "unknown")
+    'stop'
+    """
+
+    study: str
+    version: int
+    as_of: int
+    hash: str
+    choices: tuple[PolicyChoice, ...]
+
+    def action(self, step: int, state: str) -> str:
+        """Return the action in a step and state, or `stop`; raise `KeyError` if the table does not have them.
+
+        >>> client.study("clinic").policy().action(3, "clear")
+        'stop'
+        """
+        return self._choice(step, state).action
+
+    def _choice(self, step: int, state: str) -> PolicyChoice:
+        for choice in self.choices:
+            if (choice.step, choice.state) == (step, state):
+                return choice
+        raise KeyError(f"the policy has no step {step} in state {state!r}")
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write the table as JSON. An earlier table in its place is replaced at once, or stays as it is.
+
+        >>> client.study("clinic").policy().save(folder / "clinic.json")
+        """
+        target = Path(file)
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        beside.write_text(json.dumps(self.raw), encoding="utf-8")
+        beside.replace(target)
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str]) -> PolicyTable:
+        """Read a table that `save` wrote.
+
+        >>> table = client.study("clinic").policy()
+        >>> table.save(folder / "clinic.json")
+        >>> PolicyTable.load(folder / "clinic.json") == table
+        True
+        """
+        return cls.of(as_object(json.loads(Path(file).read_text(encoding="utf-8"))))
+
+    def episode(self, name: str) -> OfflineEpisode:
+        """Begin an episode that follows the table; `Study.report` reports it later.
+
+        >>> client.study("clinic").policy().episode("p1").action
+        'stop'
+        """
+        first = self.choices[0]
+        return OfflineEpisode(self, valid_name("an episode", name), first.step, first.state)
+
+
+@dataclass(slots=True)
+class OfflineEpisode:
+    """An episode that follows a table while the service cannot be reached.
+
+    >>> table = client.study("clinic").policy()
+    >>> episode = table.episode("p1")
+    >>> episode.step, episode.state, episode.action
+    (1, 'unknown', 'stop')
+    >>> episode.stop()
+    >>> client.study("clinic").report(episode).name
+    'p1'
+    """
+
+    table: PolicyTable
+    name: str
+    step: int
+    state: str
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    is_over: bool = False
+
+    @property
+    def action(self) -> str:
+        """The recommended action, or `stop`.
+
+        >>> client.study("clinic").policy().episode("p1").action
+        'stop'
+        """
+        return self.table.action(self.step, self.state)
+
+    def tell(self, feedback: str) -> str:
+        """Record the feedback of the recommended action, and return the next one.
+
+        >>> episode = client.study("clinic").policy().episode("p1")
+        >>> episode.tell("positive")
+        Traceback (most recent call last):
+        ValueError: the table recommends `stop` here: call `stop()`
+        """
+        choice = self.table._choice(self.step, self.state)
+        if self.is_over or choice.action == "stop":
+            raise ValueError("the table recommends `stop` here: call `stop()`")
+        if feedback not in choice.next:
+            raise ValueError(f"{feedback!r} is not a feedback: it is one of {', '.join(choice.next)}")
+        self.steps.append((choice.action, feedback))
+        self.step, self.state = self.step + 1, choice.next[feedback]
+        return self.action
+
+    def stop(self) -> None:
+        """End the episode, as the table recommends.
+
+        >>> episode = client.study("clinic").policy().episode("p1")
+        >>> episode.stop()
+        >>> episode.is_over
+        True
+        """
+        if self.action != "stop":
+            raise ValueError(f"the table recommends {self.action!r} here; stop against it once the service is reached")
+        self.is_over = True
+
+
+def reference(table: PolicyTable) -> dict[str, Any]:
+    """Return the fields of a step that was decided from a table."""
+    return {"decided_by": "fallback", "policy": {"as_of": table.as_of, "hash": table.hash}}
