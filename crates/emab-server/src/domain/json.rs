@@ -10,6 +10,12 @@ pub use emab_episodes::json::{LenientU64, Name, truncate as short};
 
 use crate::domain::Rejection;
 
+/// Reads a whole number of a field; `2.0` is accepted.
+pub fn lenient_u64<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let LenientU64(number) = serde::Deserialize::deserialize(from)?;
+    Ok(number)
+}
+
 /// Parses a JSON text; an error has the JSON pointer of the fault.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
     // The types reject duplicate fields, `Strict` rejects duplicate keys inside values.

@@ -6,7 +6,7 @@ use emab::{Action, Names, Spec};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::Rejection;
+use crate::domain::{Rejection, json::lenient_u64};
 
 /// What to recommend instead of the learner's choice, and when. It has a `sequence` or a `policy`, and applies to the `first`
 /// episodes, to pairs that are `unobserved`, or to both.
@@ -14,7 +14,11 @@ use crate::domain::Rejection;
 #[serde(deny_unknown_fields)]
 pub struct Protocol {
     /// It applies to so many of the episodes that are opened first.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(
+        default,
+        deserialize_with = "lenient_u64",
+        skip_serializing_if = "is_zero"
+    )]
     pub first: u64,
     /// The actions of the steps in turn, by name; then `stop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +37,8 @@ pub struct Protocol {
 #[serde(deny_unknown_fields)]
 pub struct PolicyRow {
     /// The step, from 1.
-    pub step: usize,
+    #[serde(deserialize_with = "lenient_u64")]
+    pub step: u64,
     /// The state, by name.
     pub state: String,
     /// The action, by name, or `stop`.
@@ -119,7 +124,8 @@ fn resolve_policy(
         let at = |field: &str| format!("/protocol/policy/{i}/{field}");
         let wrong = |field: &str, what: String| Rejection::not_possible(what).at(at(field));
         let PolicyRow { step, state, .. } = row;
-        if !(1..=spec.horizon()).contains(step) {
+        let t = *step as usize;
+        if !(1..=spec.horizon() as u64).contains(step) {
             let what = format!(
                 "step {step} is not from 1 to the horizon {}",
                 spec.horizon()
@@ -133,16 +139,16 @@ fn resolve_policy(
             name => {
                 let a = actions.find(name);
                 let a = a.ok_or_else(|| unknown("action", name).at(at("action")))?;
-                let allowed = spec.check_allowed(*step, x, a);
+                let allowed = spec.check_allowed(t, x, a);
                 let allowed = allowed.map_err(|error| wrong("action", error.to_string()))?;
-                if !allowed || *step == spec.horizon() {
+                if !allowed || t == spec.horizon() {
                     let what = format!("`{name}` is not allowed at step {step} in state `{state}`");
                     return Err(wrong("action", what));
                 }
                 Action::Continue(a)
             }
         };
-        if policy.insert((*step, x), action).is_some() {
+        if policy.insert((t, x), action).is_some() {
             let what = format!("step {step} and state `{state}` have an earlier row");
             return Err(wrong("state", what));
         }
