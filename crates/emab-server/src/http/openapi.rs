@@ -87,9 +87,13 @@ fn schemas(schemas: &mut Value) {
     properties["missing_at_random"] = json!({"type": "boolean", "default": false,
         "description": "Whether missing outcomes are missing at random."});
     properties["outcome_range"] = properties["learning"]["properties"]["outcome_range"].clone();
-    properties["protocol"] = serde_json::to_value(Protocol::schema()).unwrap_or_default();
-    schemas[PolicyRow::name().as_ref()] =
-        serde_json::to_value(PolicyRow::schema()).unwrap_or_default();
+    for (place, schema) in [
+        (&mut properties["protocol"], Protocol::schema()),
+        (&mut schemas[&*PolicyRow::name()], PolicyRow::schema()),
+    ] {
+        *place = serde_json::to_value(schema).unwrap_or_default();
+        bound(place);
+    }
     let mut required = problem["required"].take();
     if let Some(required) = required.as_array_mut() {
         required.push("learner".into());
