@@ -34,7 +34,7 @@ pub enum Permission {
     ReadStudy,
     /// Open, ask, tell, stop, abandon, give an outcome.
     Act,
-    /// What is recommended in every step and state.
+    /// What is recommended in every step and state. Its changes show what was learned.
     Policy,
     /// Correct an outcome.
     Amend,
@@ -73,10 +73,7 @@ impl Role {
                     | P::Log
                     | P::Metrics
             ),
-            Role::Blinded => matches!(
-                permission,
-                P::ReadStudy | P::Act | P::Policy | P::ReadEpisode
-            ),
+            Role::Blinded => matches!(permission, P::ReadStudy | P::Act | P::ReadEpisode),
         }
     }
 
@@ -117,7 +114,7 @@ pub(super) mod tests {
         (Permission::Import, [true, false, false, false]),
         (Permission::ReadStudy, [true, true, true, true]),
         (Permission::Act, [true, true, false, true]),
-        (Permission::Policy, [true, true, true, true]),
+        (Permission::Policy, [true, true, true, false]),
         (Permission::Amend, [true, true, false, false]),
         (Permission::ReadEpisode, [true, true, true, true]),
         (Permission::Compare, [true, true, true, false]),

@@ -46,7 +46,7 @@ async fn call(client: &StudyClient, token: &str, (method, rest, body): Call) -> 
     client.server.call_as(token, method, &path, body).await
 }
 
-/// `R`: read, `A`: act, `M`: amend, `L`: read the log; without a letter: admins only.
+/// `R`: read, `A`: act, `M`: amend, `P`: read the policy, `L`: read the log; without a letter: admins only.
 #[tokio::test]
 async fn each_role_has_its_permissions() {
     let client = clinic().await;
@@ -54,13 +54,13 @@ async fn each_role_has_its_permissions() {
     client.open("p1").await.is(201);
     let mut seq = client.seq().await;
     let needs = [
-        "", "R", "", "", "", "", "L", "R", "A", "R", "R", "A", "A", "A", "A", "A", "M", "M", "M",
+        "", "R", "", "", "", "", "L", "P", "A", "R", "R", "A", "A", "A", "A", "A", "M", "M", "M",
         "L", "L", "L", "", "",
     ];
     for (call_, need) in CALLS.iter().zip(needs) {
         for (token, may) in [
-            (&server.operator, "RAM"),
-            (&server.viewer, "RL"),
+            (&server.operator, "RAMP"),
+            (&server.viewer, "RLP"),
             (&server.blinded, "RA"),
         ] {
             let answer = call(&client, token, *call_).await;
