@@ -18,6 +18,7 @@ const SETTINGS: &[&str] = &[
     "feedbal:sigma2=0.001,stop_bias=0.05",
     "feedbal:sigma2=0.01,pending=true",
     "feedbal-pooled:sigma2=0.01,target=benchmark",
+    "feedbal-pooled:sigma2=0.01,updates=1",
     "feedbal:sigma2=0.01,window=7",
     "feedbal:sigma2=0.01,gamma=0.8",
     "feedbal:sigma2=0.01,width=sound,feedback_spread=0.1",

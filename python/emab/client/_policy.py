@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass, field
@@ -9,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ._decode import Raw, Record, as_object, read_by
+from ._errors import Unexpected
 from ._names import valid_name
+
+VERSION = 1
 
 
 def _next(raw: Raw) -> dict[str, str]:
@@ -73,14 +77,23 @@ class PolicyTable(Record):
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> PolicyTable:
-        """Read a table that `save` wrote.
+        """Read a table that `save` wrote; raise `ValueError` if it was changed.
 
         >>> table = client.study("clinic").policy()
         >>> table.save(folder / "clinic.json")
         >>> PolicyTable.load(folder / "clinic.json") == table
         True
         """
-        return cls.of(as_object(json.loads(Path(file).read_text(encoding="utf-8"))))
+        text, name = Path(file).read_text(encoding="utf-8"), repr(os.fspath(file))
+        try:
+            table = cls.of(as_object(json.loads(text)))
+        except (ValueError, Unexpected):
+            raise ValueError(f"{name} is not a table of a policy, as `PolicyTable.save` writes it") from None
+        if table.version != VERSION:
+            raise ValueError(f"{name} has version {table.version}, and this emab reads version {VERSION}")
+        if table.hash != _hash(table.raw):
+            raise ValueError(f"{name} was changed: its content does not have its hash; fetch the policy again")
+        return table
 
     def episode(self, name: str) -> OfflineEpisode:
         """Begin an episode that follows the table; `Study.report` reports it later.
@@ -149,6 +162,19 @@ class OfflineEpisode:
         if self.action != "stop":
             raise ValueError(f"the table recommends {self.action!r} here; stop against it once the service is reached")
         self.is_over = True
+
+
+def check_table(study: str, table: PolicyTable) -> None:
+    """Raise `ValueError` if the table is of another study."""
+    if table.study != study:
+        raise ValueError(f"the table is of study {table.study!r}, not of {study!r}")
+
+
+def _hash(raw: Raw) -> str:
+    """Return the hash of a table, as the service computes it."""
+    content = [raw.get("study"), raw.get("as_of"), raw.get("choices")]
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def reference(table: PolicyTable) -> dict[str, Any]:

@@ -365,7 +365,8 @@ def test_corrected_step_and_voided_episode(study: Study) -> None:
     episode = study.open("patient-1")
     episode.tell("blood", "positive", reason="the first ten are tested")
     assert episode.amend_step(1, feedback="negative", reason="read wrongly").state == "clear"
-    assert episode.ask().state == "clear"
+    assert episode.decision is not None
+    assert episode.decision.state == "clear"
     steps = episode.read().steps
     assert steps is not None
     assert (steps[0].feedback, steps[0].corrected) == ("negative", "read wrongly")
@@ -411,6 +412,15 @@ def test_episode_follows_the_table_while_the_service_is_away(server: LiveServer,
         study = client.create_study("ward", CLINIC, protocol={"first": 9, "sequence": ["blood", "scan"]})
         study.policy().save(tmp_path / "ward.json")
         table = PolicyTable.load(tmp_path / "ward.json")
+        changed = (tmp_path / "ward.json").read_text().replace('"blood"', '"scan"', 1)
+        (tmp_path / "changed.json").write_text(changed)
+        with pytest.raises(ValueError, match="was changed"):
+            PolicyTable.load(tmp_path / "changed.json")
+        (tmp_path / "other.json").write_text("hello")
+        with pytest.raises(ValueError, match=r"other\.json.* is not a table"):
+            PolicyTable.load(tmp_path / "other.json")
+        with pytest.raises(ValueError, match="of study 'ward', not of 'clinic'"):
+            client.study("clinic").open_with_fallback("patient-1", table)
         server.stop()
         offline = study.open_with_fallback("patient-1", table)
         assert isinstance(offline, OfflineEpisode)

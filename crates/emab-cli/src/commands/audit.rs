@@ -111,7 +111,13 @@ fn audited(args: &Audit, checkpoints: &mut Option<Checkpoints>) -> Result<Audite
     let whole = bar.wrap_read(io::Cursor::new(first).chain(file));
     let again =
         || -> io::Result<Box<dyn BufRead>> { Ok(Box::new(BufReader::new(File::open(path)?))) };
-    let report = of_export(BufReader::new(whole), Some(&again), args, checkpoints);
+    // A pipe cannot be read twice.
+    let is_file = path.metadata().is_ok_and(|found| found.is_file());
+    let again: Option<&dyn Fn() -> io::Result<Box<dyn BufRead>>> = match is_file {
+        true => Some(&again),
+        false => None,
+    };
+    let report = of_export(BufReader::new(whole), again, args, checkpoints);
     bar.finish_and_clear();
     report
 }
@@ -272,6 +278,16 @@ fn text(report: &Report) -> String {
         (
             "episodes",
             Some(format!("{episodes}, {learned} learned from")),
+        ),
+        (
+            "fallback",
+            Some(report.fallbacks_not_recomputed)
+                .filter(|count| *count > 0)
+                .map(|count| {
+                    format!(
+                        "{count} choices from tables of the policy were not recomputed: audit a file or the store, not a pipe"
+                    )
+                }),
         ),
         ("head hash", Some(report.head_hash.clone())),
         ("state hash", report.state_hash.clone()),

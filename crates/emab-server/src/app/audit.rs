@@ -159,7 +159,8 @@ pub fn audit_study_with(
     walk.end_at(head);
     if walk.is_whole() {
         rows::compare(store, head, &mut walk)?;
-        let claims = std::mem::take(&mut walk.claims);
+        let mut claims = std::mem::take(&mut walk.claims);
+        fallbacks::drop_voided(&mut claims, &walk.replay);
         if let Some((&last, _)) = claims.last_key_value() {
             fallbacks::check(claims, log(store, head.key, last), &mut walk.found);
         }
@@ -200,8 +201,8 @@ fn report(mut walk: Walk<'_>) -> Report {
     let mut report = walk.found;
     if let Some(state) = &walk.replay.state {
         report.study = Some(state.head.name.clone());
-        report.episodes = state.head.episodes;
-        report.learned = state.head.learned;
+        report.episodes = state.head.counted_episodes();
+        report.learned = state.head.counted_learned();
     }
     report
 }

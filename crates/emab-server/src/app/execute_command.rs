@@ -19,7 +19,7 @@ use crate::domain::{
     HASH_FIELD, Head, LearnedEpisode, MAX_LINE, Open, Opened, PastEpisode, Paused, RULES_3, Reason,
     Record, Rejection, Reopened, Reply, ReplyBody, Resumed, Shadow, StepRecorded, Stop, Stopped,
     StoredDecision, Study, StudyState, Tell, TripletKey, json::LenientU64, json::short, pack,
-    validate,
+    study_fingerprint, validate,
 };
 use crate::store::{Changes, Store, StoreError};
 
@@ -206,7 +206,7 @@ impl<'a> CommandExecutor<'a> {
         validate::has_rules(head, RULES_3, "pausing and reopening")?;
         let known = |id: &str| head.details.requests.iter().find(|it| it.0 == id);
         let new = match kind.request().and_then(known) {
-            Some((id, earlier)) if *earlier != kind.fingerprint().map_err(internal)? => {
+            Some((id, earlier)) if *earlier != study_fingerprint(&kind)? => {
                 let what = format!("request `{id}` was sent before with another content");
                 return Err(Rejection::conflict(what).at("/request").into());
             }
@@ -264,16 +264,16 @@ impl<'a> CommandExecutor<'a> {
         if at > 0 && at < now as u64 {
             // A recorded step: a repeated request gets the answer of the first one, whatever has happened since.
             let step = &episode.steps[at as usize - 1];
-            let (action, feedback) = step.as_reported();
-            let same = study.action(&tell.action) == Ok(action)
-                && study.feedback(&tell.feedback) == Ok(feedback)
+            let told = (study.action(&tell.action), study.feedback(&tell.feedback));
+            let is = |(action, feedback)| told == (Ok(action), Ok(feedback));
+            let same = (is(step.as_reported()) || is((step.action, step.feedback)))
                 && (tell.reason.is_none() || tell.reason == step.reason);
             if same && !episode.imported {
                 return self.repeat(id, now.min(at as usize + 1));
             }
             return Err(Rejection::conflict(format!(
-                "step {at} of episode `{id}` was recorded before, with action `{}` and feedback `{}`; the episode is at step \
-                 {now}",
+                "step {at} of episode `{id}` was recorded before, with action `{}` and feedback `{}`; correct it with POST \
+                 …/steps/{at}:amend and a reason; the episode is at step {now}",
                 spec.actions().name(step.action),
                 spec.feedbacks().name(step.feedback)
             ))

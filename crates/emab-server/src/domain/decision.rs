@@ -145,6 +145,8 @@ impl Decision {
         let clip = |action: Action, value: f64| match action {
             _ if head.rules < RULES_3 => value,
             Action::Stop => value.clamp(study.limits.stop[0], study.limits.stop[1]),
+            // An accepted outlier shows that costs may be outside their range.
+            Action::Continue(_) if head.details.outliers > 0 => value,
             Action::Continue(_) => value.clamp(study.limits.action[0], study.limits.action[1]),
         };
         let shortfall = learners.shortfall(spec, t, x, action);

@@ -65,6 +65,9 @@ pub struct Details {
     /// The ids of the last requests to pause, resume or reopen the study, each with the fingerprint of its event.
     #[serde(skip_serializing_if = "is_default")]
     pub requests: Vec<(String, String)>,
+    /// The number of accepted values outside `outcome_range`, each event counted once.
+    #[serde(skip_serializing_if = "is_default")]
+    pub outliers: u64,
     /// The number of corrections of outcomes and steps.
     #[serde(skip_serializing_if = "is_default")]
     pub corrections: u64,

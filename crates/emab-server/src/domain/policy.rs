@@ -70,6 +70,9 @@ impl PolicyReference {
     }
 }
 
+/// The largest length of all names in a table.
+const MAX_BYTES: usize = 32 << 20;
+
 impl PolicyTable {
     /// The version of the format.
     const VERSION: u32 = 1;
@@ -83,26 +86,34 @@ impl PolicyTable {
         let reachable = spec.reachable(CHECKED_PAIRS).map_err(wrong)?;
         if !reachable.complete {
             let what = format!(
-                "more than {CHECKED_PAIRS} steps and states can be reached, too many for a table"
+                "more than {CHECKED_PAIRS} steps and states, or ten times as many outcomes, can be reached: too many for a table"
             );
             return Err(Rejection::not_possible(what));
         }
-        let mut choices = Vec::with_capacity(reachable.pairs.len());
+        let (mut choices, mut bytes) = (Vec::with_capacity(reachable.pairs.len()), 0);
         for (t, x) in reachable.pairs {
             let (action, _) = Decision::choice(&study, &mut state.learners, number, (t, x));
             let mut next = BTreeMap::new();
             if let Action::Continue(a) = action {
                 for f in 0..spec.feedbacks().len() {
-                    // A feedback that leads nowhere cannot be reported.
+                    // Feedbacks without a next state are left out.
                     if let Ok(y) = spec.next(t, x, a, f) {
                         let feedback = spec.feedbacks().name(f).into_owned();
-                        next.insert(feedback, spec.states().name(y).into_owned());
+                        let state = spec.states().name(y).into_owned();
+                        bytes += feedback.len() + state.len();
+                        next.insert(feedback, state);
                     }
                 }
             }
+            let state = spec.states().name(x).into_owned();
+            bytes += state.len();
+            if bytes > MAX_BYTES {
+                let what = format!("the table has more than {} MiB of names", MAX_BYTES >> 20);
+                return Err(Rejection::not_possible(what));
+            }
             choices.push(PolicyChoice {
                 step: t,
-                state: spec.states().name(x).into_owned(),
+                state,
                 action: spec.action_name(action).into_owned(),
                 next,
             });

@@ -102,7 +102,7 @@ fn resolve_sequence(spec: &Spec, sequence: &[String]) -> Result<Vec<usize>, Reje
     let actions = sequence.iter().enumerate().map(|(i, name)| {
         let place = || format!("/protocol/sequence/{i}");
         let found = names.find(name);
-        found.ok_or_else(|| unknown("action", name).at(place()))
+        found.ok_or_else(|| unknown("action", name, spec.actions()).at(place()))
     });
     actions.collect()
 }
@@ -133,12 +133,13 @@ fn resolve_policy(
             return Err(wrong("step", what));
         }
         let x = states.find(state);
-        let x = x.ok_or_else(|| unknown("state", state).at(at("state")))?;
+        let x = x.ok_or_else(|| unknown("state", state, spec.states()).at(at("state")))?;
         let action = match &*row.action {
             "stop" => Action::Stop,
             name => {
                 let a = actions.find(name);
-                let a = a.ok_or_else(|| unknown("action", name).at(at("action")))?;
+                let a =
+                    a.ok_or_else(|| unknown("action", name, spec.actions()).at(at("action")))?;
                 let allowed = spec.check_allowed(t, x, a);
                 let allowed = allowed.map_err(|error| wrong("action", error.to_string()))?;
                 if !allowed || t == spec.horizon() {
@@ -186,9 +187,18 @@ impl<'a> Finder<'a> {
     }
 }
 
-fn unknown(what: &str, name: &str) -> Rejection {
-    let name = crate::domain::json::short(name);
-    Rejection::not_possible(format!("this study has no {what} `{name}`"))
+fn unknown(what: &str, name: &str, names: &Names) -> Rejection {
+    let few: Vec<String> = (0..names.len().min(8))
+        .map(|i| format!("`{}`", names.name(i)))
+        .collect();
+    let more = if names.len() > few.len() { ", …" } else { "" };
+    let (name, few) = (crate::domain::json::short(name), few.join(", "));
+    let stop = match (what, &*name) {
+        ("action", "stop") => "; a sequence stops after its last action",
+        _ => "",
+    };
+    let what = format!("this study has no {what} `{name}`; it has {few}{more}{stop}");
+    Rejection::not_possible(what)
 }
 
 impl ResolvedProtocol {

@@ -38,7 +38,11 @@ fn read_protocol(value: Value) -> Result<Protocol, Rejection> {
     if !value.is_object() {
         return Err(wrong(form.into()));
     }
-    serde_json::from_value(value).map_err(|error| wrong(format!("{form}: {error}")))
+    // From text, because errors then have a place.
+    crate::domain::json::read(value.to_string().as_bytes()).map_err(|error| {
+        let place = error.pointer.unwrap_or_default();
+        Rejection::malformed(format!("{form}: {}", error.detail)).at(format!("/protocol{place}"))
+    })
 }
 
 /// Checks the ranges of observed values, which stand at a JSON pointer.

@@ -221,7 +221,7 @@ impl StudyState {
             head.missing = head.missing + u64::from(episode.is_missing()) - u64::from(was_missing);
         }
         if let (None, Some(id)) = (event.kind.episode(), event.kind.request()) {
-            let fingerprint = fingerprint(&event.kind)?;
+            let fingerprint = study_fingerprint(&event.kind)?;
             self.head.details.remember(id, fingerprint);
         }
         match event.kind {
@@ -244,6 +244,12 @@ impl StudyState {
     /// Updates the counters of an event.
     fn count(&mut self, kind: &EventKind) {
         let details = &mut self.head.details;
+        if let EventKind::OutcomeGiven(OutcomeGiven { outlier, .. })
+        | EventKind::Amended(Amended { outlier, .. })
+        | EventKind::Imported(Imported { outlier, .. }) = kind
+        {
+            details.outliers += u64::from(*outlier);
+        }
         match kind {
             EventKind::Opened(_) => details.opened += 1,
             EventKind::StepRecorded(StepRecorded { overridden, .. })
@@ -355,9 +361,13 @@ impl StudyState {
             EventKind::Reopened(Reopened { reason, .. })
             | EventKind::Paused(Paused { reason, .. })
             | EventKind::Resumed(Resumed { reason, .. }) => {
-                has_rules("closing for a time")?;
+                has_rules("pausing and reopening")?;
                 validate::reason(reason, rules)?;
                 let (head, name) = (&self.head, kind.name());
+                let known = |id: &str| head.details.requests.iter().any(|it| it.0 == id);
+                if kind.request().is_some_and(known) {
+                    return Err(Rejection::conflict("the request was recorded before"));
+                }
                 let is_new = match kind {
                     EventKind::Reopened(_) => head.closed,
                     EventKind::Paused(_) => !head.details.paused,
@@ -452,8 +462,12 @@ impl StudyState {
                 validate::override_flag(corrected.overridden, amended.overridden)?;
                 validate::reason(&amended.reason, rules)?;
                 let is_open = episode.end.is_none();
-                if amended.current != episode.step() || amended.decision.is_some() != is_open {
-                    let what = "its `current` and `decision` are not those of the episode";
+                if amended.current != episode.step()
+                    || amended.decision.is_some() != is_open
+                    || !is_open && !amended.shadow.is_empty()
+                {
+                    let what =
+                        "its `current`, `decision` and `shadow` are not those of the episode";
                     return Err(Rejection::conflict(what));
                 }
                 let step = &mut episode.steps[amended.step - 1];
@@ -576,6 +590,11 @@ fn acknowledge(episode: &mut EpisodeRecord, event: &Event) -> Result<(), Rejecti
     };
     episode.set_giver(&positions, &event.by);
     Ok(())
+}
+
+/// Identifies a request about the whole study: the same content may be one to pause and one to resume.
+pub fn study_fingerprint(kind: &EventKind) -> Result<String, Rejection> {
+    Ok(format!("{} {}", kind.name(), fingerprint(kind)?))
 }
 
 fn fingerprint(kind: &EventKind) -> Result<String, Rejection> {

@@ -99,7 +99,11 @@ pub fn created(head: &Head) -> Result<(), Rejection> {
 pub fn not_closed(head: &Head) -> Result<(), Rejection> {
     if head.closed {
         let study = &head.name;
-        let what = format!("study `{study}` is closed; it accepts no new episodes");
+        let remedy = match head.rules >= RULES_3 {
+            true => "; POST …:reopen lets it accept them again",
+            false => "",
+        };
+        let what = format!("study `{study}` is closed; it accepts no new episodes{remedy}");
         return Err(Rejection::conflict(what));
     }
     Ok(())
@@ -122,7 +126,7 @@ pub fn has_rules(head: &Head, least: u32, what: &str) -> Result<(), Rejection> {
     }
     let (study, rules) = (&head.name, head.rules);
     let detail = format!(
-        "study `{study}` follows rules {rules} for ever, and {what} came with rules {least}; new studies have them"
+        "{what} needs rules {least}; study `{study}` has rules {rules}, which never change; new studies have the newest"
     );
     Err(Rejection::not_possible(detail))
 }
@@ -217,15 +221,19 @@ pub fn corrected_step(
 ) -> Result<CorrectedStep, Rejection> {
     not_voided(episode)?;
     if action.is_none() && feedback.is_none() {
-        let what = "a correction of a step has an `action` or a `feedback`";
-        return Err(Rejection::not_possible(what));
+        let what =
+            "a correction of a step has an `action` or a `feedback`, and this one has neither";
+        return Err(Rejection::not_possible(what).at(""));
     }
     let recorded = episode.steps.len();
     let Some(i) = (step as usize).checked_sub(1).filter(|i| *i < recorded) else {
         let id = &episode.id;
         let what = match recorded {
             0 => format!("episode `{id}` has no recorded step"),
-            _ => format!("episode `{id}` has the recorded steps 1 to {recorded}, not {step}"),
+            _ => format!(
+                "episode `{id}` has the recorded steps 1 to {recorded}, not {step}; an end that was reported wrongly is corrected \
+                 by POST …:void, and by entering the case again under another id"
+            ),
         };
         return Err(Rejection::not_found(what).current(episode.step()));
     };
@@ -241,7 +249,7 @@ pub fn corrected_step(
             let (spec, step) = (&study.spec, later + 1);
             let what = format!(
                 "with this correction step {step} would be in state `{}`, where it is not possible: {}; void the episode with POST \
-                 …:void, and enter it again",
+                 …:void, and enter it again under another id",
                 spec.states().name(x),
                 rejection.detail
             );
@@ -267,7 +275,9 @@ pub fn not_voided(episode: &EpisodeRecord) -> Result<(), Rejection> {
         None => Ok(()),
         Some(_) => {
             let id = &episode.id;
-            let what = format!("episode `{id}` was voided: it was entered in error");
+            let what = format!(
+                "episode `{id}` was voided: it was entered in error; enter the case again under another id"
+            );
             Err(Rejection::conflict(what).current(episode.step()))
         }
     }
@@ -478,6 +488,7 @@ pub fn repetition(episode: &EpisodeRecord, repeated: &Repeated) -> Result<(), Re
     // Only known values are repeated.
     let positions = episode.outcome.positions();
     let fitting = values.is_sorted_by(|a, b| a < b) && values.iter().all(|i| positions.contains(i));
+    let fitting = fitting && (!of_step || values.is_empty());
     if known && fitting && is_hex(&repeated.fingerprint, 32) {
         return Ok(());
     }

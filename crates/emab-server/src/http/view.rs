@@ -134,7 +134,7 @@ pub struct StepView {
     /// `fallback` if the choice was made from a table of the policy, while the service could not be reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<DecidedBy>,
-    /// The reason of its last correction, if it was corrected.
+    /// The reason of its last correction, if it was corrected; left out for a `blinded` token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrected: Option<String>,
 }
@@ -159,7 +159,7 @@ pub struct EpisodeView {
     pub outcome: Option<Outcome>,
     /// The position in the learning order, from 0, once it is learned.
     pub learned: Option<u64>,
-    /// Why it was voided, if it was.
+    /// Why it was voided, if it was; left out for a `blinded` token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voided: Option<String>,
     /// Whether it was imported.
@@ -185,8 +185,10 @@ impl EpisodeView {
                 .as_ref()
                 .filter(|_| !blinded)
                 .map(|_| episode.outcome.clone()),
-            learned: episode.position.filter(|_| !blinded),
-            voided: episode.voided.clone(),
+            learned: episode
+                .position
+                .filter(|_| !blinded && episode.voided.is_none()),
+            voided: episode.voided.clone().filter(|_| !blinded),
             imported: episode.imported,
             opened: episode.opened,
             touched: episode.touched,
@@ -232,7 +234,9 @@ impl EpisodeView {
                 decided_by: (step.is_some_and(|step| step.fallback)
                     || end.is_some_and(|end| end.fallback))
                 .then_some(DecidedBy::Fallback),
-                corrected: step.and_then(|step| step.corrected.clone()),
+                corrected: step
+                    .and_then(|step| step.corrected.clone())
+                    .filter(|_| !blinded),
             })
         });
         Ok(EpisodeView {

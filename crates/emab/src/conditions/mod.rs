@@ -105,6 +105,17 @@ impl Conditions {
         open.ok_or_else(|| ParameterError::new("open", rule, count.to_string()))
     }
 
+    /// The same from a text.
+    fn read_open(text: &str) -> Result<NonZeroU64, ParameterError> {
+        match text.replace('_', "").parse() {
+            Ok(count) => Conditions::open(count),
+            Err(_) => {
+                let rule = format!("be a whole number from 1 to {}", Self::MAX_OPEN);
+                Err(ParameterError::new("open", rule, format!("`{text}`")))
+            }
+        }
+    }
+
     /// Checks that the changes of each parameter do not overlap; the error has the index of the change.
     pub fn check_drift(&self) -> Result<(), (usize, ParameterError)> {
         drift::check(&self.drift)

@@ -41,7 +41,7 @@ impl Conditions {
             given.push(key);
             match key {
                 "delay" => new.delay = delay(value)?,
-                "open" => new.open = Conditions::open(count(key, value)?)?,
+                "open" => new.open = Conditions::read_open(value)?,
                 "dropout" => new.dropout = probability(key, value)?,
                 "lost" => new.lost = probability(key, value)?,
                 "override" => new.overrides = probability(key, value)?,
@@ -189,7 +189,8 @@ delay=geometric:-3 | `mean` must be a number from 0 to 1e15, got -3
 delay=geometric:nan | `mean` must be a number from 0 to 1e15, got NaN
 delay=batches:0 | `size` must be a whole number of at least 1, got 0
 open=0 | `open` must be a whole number from 1 to 1000000, got 0
-open=2e6 | `open` must be a whole number of at least 0, got `2e6`
+open=2e6 | `open` must be a whole number from 1 to 1000000, got `2e6`
+open=-1 | from 1 to 1000000, got `-1`
 dropout=1 | `dropout` must lie in [0, 1), got 1
 override=often | `override` must be a number, got `often`
 drift=p | `drift` must be PARAMETER:TO@EPISODE

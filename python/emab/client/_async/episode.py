@@ -141,17 +141,21 @@ class AsyncEpisode:
         """Correct the action or the feedback of a recorded step; what is left out is unchanged.
 
         Later steps are kept; a correction after which one of them would not be possible raises `Invalid`, and `void`
-        remains. The recommendation of an open episode is made anew: `ask()` returns it.
+        remains. The recommendation of an open episode is made anew, and `decision` is the new one.
 
         >>> episode = await client.study("clinic").open("p1")
         >>> decision = await episode.tell("blood", "positive", reason="protocol")
         >>> (await episode.amend_step(1, feedback="negative", reason="read wrongly")).state
         'clear'
-        >>> (await episode.ask()).state
+        >>> episode.decision.state
         'clear'
         """
         rest = {"reason": reason, "request": request}
-        return await self._client._send(calls.amend_step(self.study, self.name, step, action, feedback, **rest))
+        amend = calls.amend_step(self.study, self.name, step, action, feedback, **rest)
+        view = await self._client._send(amend)
+        if view.status == "open":
+            await self.ask()
+        return view
 
     async def void(self, reason: str, *, request: str | None = None) -> EpisodeView:
         """Mark the episode as entered in error: it counts for nothing, and stays in the log.

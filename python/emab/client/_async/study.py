@@ -15,7 +15,7 @@ from .._errors import Unavailable
 from .._estimates import Estimates
 from .._events import Checkpoint, Event, ImportReport
 from .._names import valid_name
-from .._policy import OfflineEpisode, PolicyTable, reference
+from .._policy import OfflineEpisode, PolicyTable, check_table, reference
 from .._uploads import AsyncFileUpload, AsyncLineUpload, Line
 from .._views import EpisodeView, StudyView
 from .episode import AsyncEpisode
@@ -141,11 +141,14 @@ class AsyncStudy:
     async def open_with_fallback(self, name: str, table: PolicyTable) -> AsyncEpisode | OfflineEpisode:
         """Open an episode, or begin one that follows the table if the service cannot be reached.
 
+        A client with `retries` tries for up to a minute before; `Client(url, retries=None)` decides at once.
+
         >>> study = client.study("clinic")
         >>> table = await study.policy()
         >>> await study.open_with_fallback("p1", table)
         AsyncEpisode('clinic', 'p1')
         """
+        check_table(self.name, table)
         try:
             return await self.open(name)
         except Unavailable:
@@ -160,6 +163,7 @@ class AsyncStudy:
         >>> (await (await study.report(offline)).read()).steps[0].decided_by
         'fallback'
         """
+        check_table(self.name, offline.table)
         rest = reference(offline.table)
         episode = await self.open(offline.name)
         for step, (action, feedback) in enumerate(offline.steps, start=1):

@@ -14,7 +14,7 @@ from .._errors import Unavailable
 from .._estimates import Estimates
 from .._events import Checkpoint, Event, ImportReport
 from .._names import valid_name
-from .._policy import OfflineEpisode, PolicyTable, reference
+from .._policy import OfflineEpisode, PolicyTable, check_table, reference
 from .._uploads import FileUpload, Line, LineUpload
 from .._views import EpisodeView, StudyView
 from .episode import Episode
@@ -140,11 +140,14 @@ class Study:
     def open_with_fallback(self, name: str, table: PolicyTable) -> Episode | OfflineEpisode:
         """Open an episode, or begin one that follows the table if the service cannot be reached.
 
+        A client with `retries` tries for up to a minute before; `Client(url, retries=None)` decides at once.
+
         >>> study = client.study("clinic")
         >>> table = study.policy()
         >>> study.open_with_fallback("p1", table)
         Episode('clinic', 'p1')
         """
+        check_table(self.name, table)
         try:
             return self.open(name)
         except Unavailable:
@@ -159,6 +162,7 @@ class Study:
         >>> study.report(offline).read().steps[0].decided_by
         'fallback'
         """
+        check_table(self.name, offline.table)
         rest = reference(offline.table)
         episode = self.open(offline.name)
         for step, (action, feedback) in enumerate(offline.steps, start=1):

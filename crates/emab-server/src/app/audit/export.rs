@@ -91,7 +91,8 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
     if walk.found.events == 0 && walk.found.is_clean() {
         walk.found.add("line 1", "the export is empty");
     }
-    let claims = std::mem::take(&mut walk.claims);
+    let mut claims = std::mem::take(&mut walk.claims);
+    fallbacks::drop_voided(&mut claims, &walk.replay);
     if walk.is_whole() && !claims.is_empty() {
         match options.again.map(|again| again()) {
             Some(Ok(again)) => {

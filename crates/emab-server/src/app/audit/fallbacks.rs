@@ -11,6 +11,7 @@ pub(super) type Claims = BTreeMap<u64, Vec<Claim>>;
 
 /// A choice that was made from a table.
 pub(super) struct Claim {
+    episode: String,
     place: String,
     hash: String,
     step: usize,
@@ -36,12 +37,27 @@ pub(super) fn collect(
     // A correction changes the states of later steps, and the table was used before it.
     let x = episode.states.get(step - 1).copied().unwrap_or_default();
     claims.entry(*as_of).or_default().push(Claim {
+        episode: episode.id.clone(),
         place: format!("step {step} of episode {}", episode.id),
         hash: hash.clone(),
         step,
         state: study.spec.states().name(x).into_owned(),
         action: action.into(),
     });
+}
+
+/// Removes the claims of episodes that were voided: they count for nothing.
+pub(super) fn drop_voided(claims: &mut Claims, replay: &Replay) {
+    let is_voided = |id: &str| {
+        replay
+            .episodes
+            .get(id)
+            .is_some_and(|it| it.voided.is_some())
+    };
+    for claims in claims.values_mut() {
+        claims.retain(|claim| !is_voided(&claim.episode));
+    }
+    claims.retain(|_, claims| !claims.is_empty());
 }
 
 /// Replays the log once more, and compares each table with what was claimed of it.

@@ -104,6 +104,16 @@ async fn limits_are_within_what_the_ranges_allow() {
     let least = limits("estimate")[0];
     assert_eq!(decision.at("/certificate"), 1.0 - least);
     ranged.assert_consistent().await;
+    // An accepted outlier shows that costs may be outside their range.
+    let outlier = r#"import {"id": "x", "actions": ["blood"], "feedbacks": ["positive"], "costs": [9], "rewards": [0, 1],
+        "outlier": true, "reason": "an ambulance"}"#;
+    ranged.run(&outlier.replace('\n', " ")).await;
+    let decision = ranged.open("p2").await;
+    for place in ["estimate", "runner_up"] {
+        if decision.at(&format!("/{place}/action")) != "stop" {
+            assert!(decision.at(&format!("/{place}/lower")).as_f64().unwrap() < -0.5);
+        }
+    }
     // Without a range of costs only `stop` is limited.
     let plain = server.new_study("plain", &study_with(json!({}))).await;
     let decision = all_tried(&plain).await;

@@ -91,13 +91,13 @@ async fn invalid_protocols_name_the_place() {
         (
             json!({"first": -1, "sequence": []}),
             400,
-            "/protocol",
+            "/protocol/first",
             "first",
         ),
         (
             json!({"first": 1, "sequnce": []}),
             400,
-            "/protocol",
+            "/protocol/sequnce",
             "sequnce",
         ),
         (json!([1]), 400, "/protocol", "object"),

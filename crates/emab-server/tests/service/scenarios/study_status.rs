@@ -25,6 +25,7 @@ async fn a_paused_study_opens_no_episodes_and_finishes_open_ones() {
         // A late copy of a request with an id.
         POST :resume {"reason": "repaired", "request": "r1"} -> {"paused": true}
         POST :resume {"reason": "another", "request": "r1"} -> 409 /request
+        POST :pause {"reason": "repaired", "request": "r1"} -> 409 /request
     "#;
     client.run(script).await;
     let paused = client.events("paused").await;

@@ -691,6 +691,35 @@ mod tests {
         );
     }
 
+    /// Three pairs lead to one: which of equal changes is passed on first must not depend on what was asked before.
+    #[test]
+    fn updates_do_not_depend_on_earlier_requests() {
+        let spec = Spec::numbered(4, 3, 1, 3).unwrap();
+        let spec = Arc::new(spec.transition(|t, x, _a, f| [f, x, 0][t - 1] as f64));
+        let text = "feedbal-pooled:updates=1,sigma2=0.01";
+        let config = LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
+        let estimates = |asked: &[usize]| {
+            let mut learner = config.build(&spec, None).unwrap();
+            for &x in asked {
+                learner.choose(2, x);
+            }
+            for (f, reward) in [(0, 0.5), (1, 0.5), (2, 2.0)] {
+                let mut episode = Episode::default();
+                episode.begin(0);
+                episode.advance(0, f, f);
+                episode.advance(0, 0, f);
+                episode.advance(0, 0, 0);
+                episode.costs.extend([0.0; 3]);
+                episode.rewards.extend([0.0, 0.0, 0.0, reward]);
+                learner.learn(&episode);
+            }
+            let mean = |x| learner.estimate(2, x, Action::Continue(0)).unwrap().mean;
+            [0, 1, 2].map(mean)
+        };
+        assert_eq!(estimates(&[]), estimates(&[1]));
+        assert_eq!(estimates(&[]), estimates(&[2, 1, 0]));
+    }
+
     #[test]
     fn untried_actions_come_first_also_in_a_new_pair() {
         let mut learner = build("feedbal-pooled");

@@ -14,6 +14,9 @@ pub(crate) struct Priorities {
     queue: BinaryHeap<Entry>,
     /// By slot.
     pairs: Vec<Pair>,
+    /// The slots of the listed pairs, in the order in which learned episodes visited them. Slots themselves depend on what was
+    /// asked, and must not decide between equal priorities.
+    ranked: Vec<u32>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -24,11 +27,11 @@ struct Pair {
     priority: f64,
     /// The pairs that lead here, with the action.
     before: Vec<(u32, u32)>,
-    /// Whether its successors list it.
-    is_listed: bool,
+    /// Its place in the list of ranks, once its successors list it.
+    rank: Option<u32>,
 }
 
-/// A priority, not negative, by its bits; then the slot, so that equal priorities have an order.
+/// A priority, not negative, by its bits; then the rank of the pair.
 type Entry = (u64, u32);
 
 impl Priorities {
@@ -38,12 +41,14 @@ impl Priorities {
             least,
             queue: BinaryHeap::new(),
             pairs: Vec::new(),
+            ranked: Vec::new(),
         }
     }
 
     pub(crate) fn clear(&mut self) {
         self.queue.clear();
         self.pairs.clear();
+        self.ranked.clear();
     }
 
     /// The maximum number of updates after an episode.
@@ -53,7 +58,8 @@ impl Priorities {
 
     /// The pair with the largest priority, which leaves the queue.
     pub(crate) fn pop(&mut self) -> Option<usize> {
-        while let Some((bits, slot)) = self.queue.pop() {
+        while let Some((bits, rank)) = self.queue.pop() {
+            let slot = self.ranked[rank as usize];
             // An entry is out of date once its pair was updated, or has another entry.
             let pair = &mut self.pairs[slot as usize];
             if pair.priority.to_bits() == bits {
@@ -67,9 +73,11 @@ impl Priorities {
     /// Adds a pair at step `t` to the lists of its successors; needed once an action was taken in it.
     pub(crate) fn list(&mut self, tables: &VisitedPairs, slot: usize, t: usize) {
         self.pairs.resize_with(tables.rows.len(), Pair::default);
-        if std::mem::replace(&mut self.pairs[slot].is_listed, true) {
+        if self.pairs[slot].rank.is_some() {
             return;
         }
+        self.pairs[slot].rank = Some(self.ranked.len() as u32);
+        self.ranked.push(slot as u32);
         for (a, edge) in tables.edges(slot, t).iter().enumerate() {
             for transition in tables.transitions(edge) {
                 let next = &mut self.pairs[transition.next as usize];
@@ -92,9 +100,12 @@ impl Priorities {
             let (from, a) = self.pairs[slot].before[i];
             let before = &mut self.pairs[from as usize];
             let priority = change * tables.share(from, a, slot);
-            if priority > self.least && priority > before.priority {
+            if let Some(rank) = before.rank
+                && priority > self.least
+                && priority > before.priority
+            {
                 before.priority = priority;
-                self.queue.push((priority.to_bits(), from));
+                self.queue.push((priority.to_bits(), rank));
             }
         }
     }

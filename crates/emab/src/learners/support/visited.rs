@@ -72,7 +72,7 @@ pub(crate) struct Row {
 }
 
 const UNEXPANDED: u32 = u32::MAX;
-/// Step 0 has no pairs, so that no pair of step 1 is looked for.
+/// No choice yet: no step follows `usize::MAX`.
 const NOTHING_CHOSEN: (usize, u32) = (usize::MAX, 0);
 
 /// An action in a pair.
