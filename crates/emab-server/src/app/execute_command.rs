@@ -267,6 +267,7 @@ impl<'a> CommandExecutor<'a> {
             let told = (study.action(&tell.action), study.feedback(&tell.feedback));
             let is = |(action, feedback)| told == (Ok(action), Ok(feedback));
             let same = (is(step.as_reported()) || is((step.action, step.feedback)))
+                && tell.decided_by.is_some() == step.fallback
                 && (tell.reason.is_none() || tell.reason == step.reason);
             if same && !episode.imported {
                 return self.repeat(id, now.min(at as usize + 1));
@@ -316,6 +317,7 @@ impl<'a> CommandExecutor<'a> {
             let same = !end.abandoned
                 && !episode.imported
                 && step == episode.step() as u64
+                && stop.decided_by.is_some() == end.fallback
                 && (stop.reason.is_none() || stop.reason == end.reason);
             if same {
                 return self.episode_reply(id, false);

@@ -135,6 +135,12 @@ async fn a_step_from_the_table_is_no_override_and_is_recomputed() {
     report(&client, &table, action.as_str().unwrap())
         .await
         .is(200);
+    // A repeated report changes nothing, and who decided is a part of it.
+    let again = report(&client, &table, action.as_str().unwrap()).await;
+    again.is(200);
+    let plain = json!({"step": 1, "action": action, "feedback": "positive"});
+    let plain = client.post("/episodes/p:tell", &plain.to_string()).await;
+    plain.expect_error(409);
     let shown = client.get("/episodes/p").await;
     assert_eq!(shown.at("/steps/0/override"), false);
     assert_eq!(shown.at("/steps/0/decided_by"), "fallback");
