@@ -109,15 +109,15 @@ fn audited(args: &Audit, checkpoints: &mut Option<Checkpoints>) -> Result<Audite
     let bar = terminal::progress(file.metadata().map_or(0, |found| found.len()));
     bar.set_message("auditing");
     let whole = bar.wrap_read(io::Cursor::new(first).chain(file));
-    let again =
+    let reopen_export =
         || -> io::Result<Box<dyn BufRead>> { Ok(Box::new(BufReader::new(File::open(path)?))) };
     // A pipe cannot be read twice.
     let is_file = path.metadata().is_ok_and(|found| found.is_file());
-    let again: Option<&dyn Fn() -> io::Result<Box<dyn BufRead>>> = match is_file {
-        true => Some(&again),
+    let reopen_export: Option<&dyn Fn() -> io::Result<Box<dyn BufRead>>> = match is_file {
+        true => Some(&reopen_export),
         false => None,
     };
-    let report = of_export(BufReader::new(whole), again, args, checkpoints);
+    let report = of_export(BufReader::new(whole), reopen_export, args, checkpoints);
     bar.finish_and_clear();
     report
 }
@@ -132,7 +132,7 @@ fn unreadable(path: &Path, error: &io::Error) -> CommandError {
 
 fn of_export(
     export: impl BufRead,
-    again: Option<&dyn Fn() -> io::Result<Box<dyn BufRead>>>,
+    reopen_export: Option<&dyn Fn() -> io::Result<Box<dyn BufRead>>>,
     args: &Audit,
     checkpoints: &mut Option<Checkpoints>,
 ) -> Result<Audited, CommandError> {
@@ -140,7 +140,7 @@ fn of_export(
     let options = Options {
         checkpoints: all.unwrap_or_default(),
         expect: args.expect.as_deref(),
-        again,
+        reopen_export,
         progress: None,
     };
     let report = audit_export_with(export, options);
@@ -192,7 +192,7 @@ fn of_store(
         let options = Options {
             checkpoints: of_study.unwrap_or_default(),
             expect: args.expect.as_deref(),
-            again: None,
+            reopen_export: None,
             progress: Some(&mut watch),
         };
         studies.push(audit_study_with(&mut *store, head, options).map_err(failed)?);

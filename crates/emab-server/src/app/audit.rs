@@ -102,7 +102,7 @@ pub struct Options<'a> {
     /// [checked](Statement::verify) before.
     pub checkpoints: Vec<(Statement, String)>,
     /// Opens the export again: choices that were made from a table of the policy are recomputed in a second pass.
-    pub again: Option<&'a dyn Fn() -> std::io::Result<Box<dyn std::io::BufRead>>>,
+    pub reopen_export: Option<&'a dyn Fn() -> std::io::Result<Box<dyn std::io::BufRead>>>,
     /// Called with the number of events read so far.
     pub progress: Option<&'a mut dyn FnMut(u64)>,
 }

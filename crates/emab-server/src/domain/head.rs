@@ -52,7 +52,7 @@ pub struct Details {
     pub voided: u64,
     /// The number of voided episodes that had been learned.
     #[serde(skip_serializing_if = "is_default")]
-    pub unlearned: u64,
+    pub voided_learned: u64,
     /// The number of episodes that were opened.
     #[serde(skip_serializing_if = "is_default")]
     pub opened: u64,
@@ -109,6 +109,6 @@ impl Head {
 
     /// The number of learned episodes that count.
     pub fn counted_learned(&self) -> u64 {
-        self.learned.saturating_sub(self.details.unlearned)
+        self.learned.saturating_sub(self.details.voided_learned)
     }
 }

@@ -13,7 +13,7 @@ use crate::domain::{Rejection, json::lenient_u64};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Protocol {
-    /// It applies to so many of the episodes that are opened first.
+    /// The number of first episodes that it applies to.
     #[serde(
         default,
         deserialize_with = "lenient_u64",

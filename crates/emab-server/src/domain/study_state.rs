@@ -213,7 +213,7 @@ impl StudyState {
             if let (EventKind::Voided(_), Some(position)) = (&event.kind, episode.position) {
                 learned = Some((position, Episode::default()));
                 self.head.relearned = event.seq;
-                self.head.details.unlearned += 1;
+                self.head.details.voided_learned += 1;
                 self.stale = true;
             }
             let head = &mut self.head;
@@ -241,7 +241,7 @@ impl StudyState {
         Ok(Advance { episode, learned })
     }
 
-    /// Updates the counters of an event.
+    /// Updates the counters of an event. They count reports as first made: a correction changes no earlier count.
     fn count(&mut self, kind: &EventKind) {
         let details = &mut self.head.details;
         if let EventKind::OutcomeGiven(OutcomeGiven { outlier, .. })

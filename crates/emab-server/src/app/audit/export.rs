@@ -94,7 +94,7 @@ pub fn audit_export_with(mut reader: impl BufRead, mut options: Options<'_>) -> 
     let mut claims = std::mem::take(&mut walk.claims);
     fallbacks::drop_voided(&mut claims, &walk.replay);
     if walk.is_whole() && !claims.is_empty() {
-        match options.again.map(|again| again()) {
+        match options.reopen_export.map(|reopen| reopen()) {
             Some(Ok(again)) => {
                 let lines = again.lines().map_while(Result::ok);
                 let events = lines.filter(|line| !ExportHeader::matches(line));

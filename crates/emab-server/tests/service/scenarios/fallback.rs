@@ -110,7 +110,7 @@ async fn audited(client: &StudyClient) -> [Vec<String>; 2] {
         Ok(Box::new(std::io::Cursor::new(text.clone())))
     };
     let options = Options {
-        again: Some(&again),
+        reopen_export: Some(&again),
         ..Options::default()
     };
     let of_export = audit_export_with(export.as_bytes(), options);
