@@ -1,7 +1,8 @@
 //! The command line as plain values.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, value_parser};
@@ -110,6 +111,13 @@ pub struct Serve {
     /// Allow non-local addresses without TLS, because a proxy in front terminates TLS.
     #[arg(long)]
     pub behind_proxy: bool,
+    /// The header in which a proxy that authenticates people names the person, such as X-Forwarded-User. The proxy must remove
+    /// the header from what its clients send.
+    #[arg(long, value_name = "HEADER", requires = "trusted_proxy")]
+    pub person_header: Option<String>,
+    /// The address of that proxy; may be repeated. From other addresses the header is ignored.
+    #[arg(long, value_name = "IP", requires = "person_header")]
+    pub trusted_proxy: Vec<IpAddr>,
     /// Requests per second for each token; 0 means no limit.
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     pub rate: u32,
@@ -195,6 +203,15 @@ pub enum TokenAction {
     New(NewToken),
     /// List the tokens, including revoked ones.
     List,
+    /// Replace a token by one with a new secret, and print the secret; the old one is valid for a while.
+    Rotate {
+        /// The token.
+        #[arg(value_name = "ID|NAME")]
+        token: String,
+        /// How long the old secret is valid: a duration such as `1d` or `12h`; `0s` revokes it at once.
+        #[arg(long, value_name = "DURATION", default_value = "1d", value_parser = parse_duration)]
+        grace: Duration,
+    },
     /// Revoke a token; a running service applies it within about a second, with PostgreSQL at once.
     Revoke {
         /// The token.
@@ -205,14 +222,26 @@ pub enum TokenAction {
 
 #[derive(clap::Args)]
 pub struct NewToken {
-    /// The owner's name.
+    /// The name of the token.
     pub name: String,
+    /// The person who acts with it, as events name it [default: the name of the token].
+    #[arg(long, value_name = "PERSON")]
+    pub owner: Option<String>,
+    /// How long it is valid: a duration such as `90d` [default: until it is revoked].
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub valid_for: Option<Duration>,
     /// What the token allows: everything, acting on episodes, reading, or acting without seeing estimates.
     #[arg(long, value_parser = role())]
     pub role: Role,
     /// A study that the token may access; may be repeated [default: all].
     #[arg(long = "study", value_name = "STUDY")]
     pub studies: Vec<String>,
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|error| {
+        format!("{error}; a duration is a number and a unit, such as `90d` or `12h`")
+    })
 }
 
 fn role() -> impl TypedValueParser<Value = Role> {

@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 pub use crate::app::Metrics;
 use crate::app::Service;
 use crate::app::checkpoint::{CheckpointFile, CheckpointKey, Checkpoints, KeyError};
+pub use crate::http::PersonHeader;
 use crate::http::{App, Rates, app};
 use crate::store::{Backend, StoreError, TokenRows};
 use crate::tokens::{Secret, TokenError, TokenFile, TokenStore, TokenTable, Tokens};
@@ -30,6 +31,8 @@ pub struct Options {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Whether a proxy provides TLS.
     pub behind_proxy: bool,
+    /// The header in which a proxy names the person.
+    pub person_header: Option<PersonHeader>,
     /// The key that signs checkpoints; it is created if there is no file.
     pub checkpoint_key: PathBuf,
     /// The file of checkpoints, in another place than the store.
@@ -114,7 +117,8 @@ pub fn serve(
         // After everything that can fail, so that the secret is shown.
         let (tokens, first, place) = open_tokens(table, options).await?;
         let rates = Rates::new(options.rate);
-        let parts = App::new(service.clone(), tokens, rates, metrics.clone());
+        let mut parts = App::new(service.clone(), tokens, rates, metrics.clone());
+        parts.person_header = options.person_header.clone().map(std::sync::Arc::new);
         let app = app(parts.clone());
         let stop = async move {
             tokio::select! {

@@ -8,17 +8,19 @@ mod role;
 mod secret;
 mod table;
 mod token;
+mod uses;
 mod watch;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use file::TokenFile;
 pub use role::{Permission, Role};
 pub use secret::Secret;
 pub use table::TokenTable;
-pub use token::Token;
+pub use token::{NewToken, Token};
 
 use secret::Hash;
 use table::Lookup;
@@ -41,7 +43,7 @@ enum Source {
 pub enum Check {
     /// The token.
     Valid(Arc<Token>),
-    /// Malformed, unknown or revoked.
+    /// Malformed, unknown, revoked or expired.
     Invalid,
     /// The token file cannot be used: no token is valid.
     NoFile,
@@ -65,10 +67,15 @@ impl Tokens {
     ///
     /// Timing reveals nothing useful: hashes are compared, and an attacker cannot choose a guess by its hash.
     pub async fn check(&self, bearer: &str) -> Check {
-        match Hash::of(bearer) {
-            Some(hash) => self.check_hash(hash).await,
-            None => Check::Invalid,
+        let Some(hash) = Hash::of(bearer) else {
+            return Check::Invalid;
+        };
+        let checked = self.check_hash(hash).await;
+        // A table records uses when it is read.
+        if let (Source::File(file), Check::Valid(token)) = (&self.0, &checked) {
+            file.record_use(token);
         }
+        checked
     }
 
     async fn check_hash(&self, hash: Hash) -> Check {
@@ -81,7 +88,7 @@ impl Tokens {
     /// Whether a token is still valid and unchanged, for responses that stream.
     pub async fn is_still_good(&self, token: &Token) -> bool {
         let now = self.check_hash(token.hash.clone()).await;
-        matches!(now, Check::Valid(now) if *now == *token)
+        matches!(now, Check::Valid(now) if now.is_unchanged(token))
     }
 
     /// Whether tokens can be read.
@@ -114,7 +121,7 @@ pub trait TokenStore {
         self.change(&mut |there| match there {
             Some(_) => Ok(None),
             None => {
-                let (token, secret) = Token::make(&[], "admin", Role::Admin, None)?;
+                let (token, secret) = Token::make(&[], &NewToken::new("admin", Role::Admin))?;
                 first = Some(secret);
                 Ok(Some(vec![token]))
             }
@@ -122,17 +129,41 @@ pub trait TokenStore {
         Ok(first)
     }
 
-    /// Adds a token. `studies` is `None` for all.
-    fn new_token(
+    /// Adds a token.
+    fn new_token(&self, new: &NewToken) -> Result<(Token, Secret), TokenError> {
+        self.add(&mut |tokens| Token::make(tokens, new))
+    }
+
+    /// Replaces a token by one with a new secret. The old one is valid for this time, by which its clients have the new secret.
+    fn rotate(&self, id_or_name: &str, grace: Duration) -> Result<(Token, Secret), TokenError> {
+        self.list()?;
+        self.add(&mut |tokens| {
+            // Of several active tokens with the name, all but the newest were rotated before.
+            let newest = |token: &Token| token.name == id_or_name && token.is_active();
+            let at = match tokens.iter().rposition(newest) {
+                Some(at) => at,
+                None => Token::find(tokens, id_or_name, &self.place())?,
+            };
+            if !tokens[at].is_active() {
+                return Err(TokenError::Rule(format!(
+                    "token `{id_or_name}` was revoked or has expired; `emab token new` creates another one"
+                )));
+            }
+            let made = Token::make_beside(tokens, &tokens[at].successor())?;
+            tokens[at].expire_after(grace)?;
+            Ok(made)
+        })
+    }
+
+    /// Adds the token that `make` returns, which may change the others.
+    fn add(
         &self,
-        name: &str,
-        role: Role,
-        studies: Option<Vec<String>>,
+        make: &mut dyn FnMut(&mut Vec<Token>) -> Result<(Token, Secret), TokenError>,
     ) -> Result<(Token, Secret), TokenError> {
         let mut new = None;
         self.change(&mut |there| {
             let mut tokens = there.unwrap_or_default();
-            let (token, secret) = Token::make(&tokens, name, role, studies.clone())?;
+            let (token, secret) = make(&mut tokens)?;
             tokens.push(token.clone());
             new = Some((token, secret));
             Ok(Some(tokens))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use emab_server::log::LogWriter;
 use emab_server::serve::{
-    Metrics, Options, Ready, ServeError, data_folder, serve as run, token_file,
+    Metrics, Options, PersonHeader, Ready, ServeError, data_folder, serve as run, token_file,
 };
 use emab_server::store::Address;
 use serde_json::json;
@@ -55,7 +55,10 @@ fn serve_store(args: &Serve, metrics: Metrics, as_json: bool) -> Result<(), Comm
         (None, Address::Sqlite(file)) => file.with_file_name("checkpoint.key"),
         (None, Address::Postgres(_)) => data_folder()?.join("checkpoint.key"),
     };
+    let header = args.person_header.as_deref();
+    let header = header.map(|name| PersonHeader::new(name, args.trusted_proxy.clone()));
     let options = Options {
+        person_header: header.transpose().map_err(CommandError::Input)?,
         checkpoint_key,
         checkpoint_file: args.checkpoint_file.clone(),
         listen: args.listen,

@@ -1,13 +1,14 @@
 //! `emab token`: access tokens of the decision service.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use emab_server::serve::token_file;
 use emab_server::store::Address;
-use emab_server::tokens::{Token, TokenError, TokenFile, TokenStore, TokenTable};
+use emab_server::tokens::{NewToken, Secret, Token, TokenError, TokenFile, TokenStore, TokenTable};
 use serde_json::{Value, json};
 
-use crate::args::{NewToken, Token as Args, TokenAction, store};
+use crate::args::{NewToken as NewArgs, Token as Args, TokenAction, store};
 use crate::error::CommandError;
 use crate::terminal;
 
@@ -16,6 +17,7 @@ pub fn token(args: Args, json: bool) -> Result<(), CommandError> {
     match args.action {
         TokenAction::New(args) => new(&*tokens, args, json),
         TokenAction::List => list(&*tokens, json),
+        TokenAction::Rotate { token, grace } => rotate(&*tokens, &token, grace, json),
         TokenAction::Revoke { token } => revoke(&*tokens, &token, json),
     }
 }
@@ -42,18 +44,49 @@ fn tokens(
     Ok(Box::new(TokenFile::at(token_file()?)))
 }
 
-fn new(tokens: &dyn TokenStore, args: NewToken, json: bool) -> Result<(), CommandError> {
-    let (name, role) = (&args.name, args.role);
-    let studies = Some(args.studies).filter(|studies| !studies.is_empty());
-    let (token, secret) = tokens.new_token(name, role, studies)?;
+fn new(tokens: &dyn TokenStore, args: NewArgs, json: bool) -> Result<(), CommandError> {
+    let made = tokens.new_token(&NewToken {
+        name: args.name,
+        role: args.role,
+        studies: Some(args.studies).filter(|studies| !studies.is_empty()),
+        owner: args.owner,
+        lifetime: args.valid_for,
+    });
+    show_secret(made?, tokens, json)
+}
+
+fn rotate(
+    tokens: &dyn TokenStore,
+    id_or_name: &str,
+    grace: Duration,
+    json: bool,
+) -> Result<(), CommandError> {
+    show_secret(tokens.rotate(id_or_name, grace)?, tokens, json)?;
+    let until = match grace.is_zero() {
+        true => "was revoked".into(),
+        false => format!("is valid for {}", humantime::format_duration(grace)),
+    };
+    terminal::note(&format!("the old secret {until}"));
+    Ok(())
+}
+
+fn show_secret(
+    (token, secret): (Token, Secret),
+    tokens: &dyn TokenStore,
+    json: bool,
+) -> Result<(), CommandError> {
     // The secret alone goes to standard output, for scripts.
     let mut document = document(&token);
     document["secret"] = secret.reveal().into();
     terminal::show(json, &document, || secret.reveal().into())?;
+    let until = token.expires.as_ref();
     terminal::note(&format!(
-        "token {} of {name}, {role} on {}, is in {}; its secret is not stored and not shown again",
+        "token {} of {}, {} on {}{}, is in {}; its secret is not stored and not shown again",
         token.id,
+        token.person(),
+        token.role,
         studies_of(&token),
+        until.map_or(String::new(), |time| format!(" until {time}")),
         tokens.place()
     ));
     Ok(())
@@ -68,14 +101,27 @@ fn list(tokens: &dyn TokenStore, json: bool) -> Result<(), CommandError> {
         vec![
             token.id.clone(),
             token.name.clone(),
+            token.person().into(),
             token.role.to_string(),
             studies_of(token),
             token.created.clone(),
+            token.used.as_deref().unwrap_or("never").into(),
+            token.expires.as_deref().unwrap_or("no").into(),
             token.revoked.as_deref().unwrap_or("no").into(),
         ]
     };
     let rows: Vec<Vec<String>> = tokens.iter().map(row).collect();
-    let header = ["id", "name", "role", "studies", "created", "revoked"];
+    let header = [
+        "id",
+        "name",
+        "owner",
+        "role",
+        "studies",
+        "created",
+        "last used",
+        "expires",
+        "revoked",
+    ];
     terminal::print(&emab_report::table(&header, &rows, terminal::width()))
 }
 
@@ -93,9 +139,12 @@ fn document(token: &Token) -> Value {
     json!({
         "id": token.id,
         "name": token.name,
+        "owner": token.person(),
         "role": token.role,
         "studies": token.studies,
         "created": token.created,
+        "last_used": token.used,
+        "expires": token.expires,
         "revoked": token.revoked,
     })
 }

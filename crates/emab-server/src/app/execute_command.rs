@@ -15,11 +15,11 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::app::loader::PreparedLearners;
 use crate::app::{CommandError, Pending, learn_new, rebuild};
 use crate::domain::{
-    Abandon, Abandoned, Closed, Command, Created, DecisionPoint, EpisodeRecord, Event, EventKind,
-    HASH_FIELD, Head, LearnedEpisode, MAX_LINE, Open, Opened, PastEpisode, Paused, RULES_3, Reason,
-    Record, Rejection, Reopened, Reply, ReplyBody, Resumed, Shadow, StepRecorded, Stop, Stopped,
-    StoredDecision, Study, StudyState, Tell, TripletKey, json::LenientU64, json::short, pack,
-    study_fingerprint, validate,
+    Abandon, Abandoned, Author, Closed, Command, Created, DecisionPoint, EpisodeRecord, Event,
+    EventKind, HASH_FIELD, Head, LearnedEpisode, MAX_LINE, Open, Opened, PastEpisode, Paused,
+    RULES_3, RULES_4, Reason, Record, Rejection, Reopened, Reply, ReplyBody, Resumed, Shadow,
+    StepRecorded, Stop, Stopped, StoredDecision, Study, StudyState, Tell, TripletKey,
+    json::LenientU64, json::short, pack, study_fingerprint, validate,
 };
 use crate::store::{Changes, Store, StoreError};
 
@@ -35,6 +35,8 @@ pub struct CommandExecutor<'a> {
     state: &'a mut StudyState,
     store: &'a mut dyn Store,
     at: &'a str,
+    /// The person of the command in execution.
+    person: String,
     episodes: HashMap<String, EpisodeRecord>,
     touched: BTreeSet<String>,
     /// To be written, without episodes, learned episodes and gain sums.
@@ -59,6 +61,7 @@ impl<'a> CommandExecutor<'a> {
             state,
             store,
             at,
+            person: String::new(),
             episodes: episodes.into_iter().map(|e| (e.id.clone(), e)).collect(),
             touched: BTreeSet::new(),
             changes: Changes::default(),
@@ -69,8 +72,10 @@ impl<'a> CommandExecutor<'a> {
         }
     }
 
-    /// Executes a command of the token with this id.
-    pub fn execute(&mut self, command: &Command, by: &str) -> Result<Reply, CommandError> {
+    /// Executes a command.
+    pub fn execute(&mut self, command: &Command, author: &Author) -> Result<Reply, CommandError> {
+        let Author { token: by, person } = author;
+        self.person.clone_from(person);
         let restores = matches!(command, Command::Restore(_) | Command::FinishRestore(_));
         if self.state.head.restoring && !restores {
             let study = &self.state.head.name;
@@ -245,6 +250,7 @@ impl<'a> CommandExecutor<'a> {
             number: self.state.next_number(),
             t: 1,
             x: start,
+            at: self.at,
         })?;
         let opened = Opened {
             episode: id.clone(),
@@ -293,6 +299,7 @@ impl<'a> CommandExecutor<'a> {
             number: episode.number,
             t: now + 1,
             x: step.next,
+            at: self.at,
         })?;
         let recorded = StepRecorded {
             episode: id.into(),
@@ -421,6 +428,7 @@ impl<'a> CommandExecutor<'a> {
             seq: self.state.head.seq + 1,
             at: self.at.into(),
             by: by.into(),
+            person: (self.state.head.rules >= RULES_4).then(|| self.person.clone()),
             previous: self.state.head.hash.clone(),
             salt: Some(random_hex::<16>()?),
             kind,

@@ -16,8 +16,8 @@ use self::saved_learner::check_header;
 use crate::app::export::ExportHeader;
 use crate::app::{CHANGED, CommandError, Service, ServiceError};
 use crate::domain::{
-    Command, Event, EventKind, PastEpisode, Record, Rejection, ReplyBody, RestoreEvents, Study,
-    StudyState,
+    Author, Command, Event, EventKind, PastEpisode, Record, Rejection, ReplyBody, RestoreEvents,
+    Study, StudyState,
 };
 use crate::store::Store;
 
@@ -50,7 +50,7 @@ impl ImportReport {
 pub struct Import {
     service: Arc<Service>,
     study: String,
-    by: String,
+    by: Author,
     dry_run: Option<DryRun>,
     /// Checks the events of an export before they are restored.
     check: DryRun,
@@ -66,11 +66,11 @@ pub struct Import {
 }
 
 impl Import {
-    pub fn new(service: Arc<Service>, study: String, by: &str, dry_run: bool) -> Import {
+    pub fn new(service: Arc<Service>, study: String, by: Author, dry_run: bool) -> Import {
         Import {
             service,
             study,
-            by: by.into(),
+            by,
             dry_run: dry_run.then(DryRun::default),
             check: DryRun::default(),
             of_learner: false,

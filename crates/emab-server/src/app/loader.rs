@@ -13,7 +13,7 @@ use crate::app::fair_queue::{FairQueue, QueueLimits};
 use crate::app::{
     CommandError, Pending, ServiceError, Specs, catch_up, head, learn_new, load_state, rebuild,
 };
-use crate::domain::{Command, Head, Rejection, StudyLearners, StudyState};
+use crate::domain::{Author, Command, Head, Rejection, StudyLearners, StudyState};
 use crate::store::{Backend, Store, StoreError};
 
 /// Corrections of one study are prepared by one thread; two let a cold study be loaded beside a correction.
@@ -27,8 +27,8 @@ pub const MAX_CATCH_UP: u64 = 256;
 pub enum Task {
     /// The state of a study, from a state that is too far behind if there is one.
     Load(String, Option<Box<StudyState>>),
-    /// Learners for these commands, each with the token that sent it.
-    Prepare(String, Vec<(Command, String)>),
+    /// Learners for these commands, each with its author.
+    Prepare(String, Vec<(Command, Author)>),
 }
 
 /// The result of a task.
@@ -186,7 +186,7 @@ impl Worker {
     fn prepare(
         &mut self,
         name: &str,
-        commands: &[(Command, String)],
+        commands: &[(Command, Author)],
     ) -> Result<Product, CommandError> {
         let now = humantime::format_rfc3339_micros(crate::clock::now()).to_string();
         let (mut state, corrections, head) = self.snapshot(|store, specs| {

@@ -7,6 +7,7 @@
 //! - [`load`]: loads the state of a study from the store. [`specs`] is the cache of parsed specifications.
 //! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare.
 //! - [`checkpoint`]: signed statements about the ends of logs.
+//! - [`health`]: what people who run a study have to know.
 //! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
 pub mod audit;
@@ -15,6 +16,7 @@ pub mod error;
 pub mod execute_command;
 pub mod export;
 pub mod fair_queue;
+pub mod health;
 pub mod import;
 pub mod load;
 pub mod loader;

@@ -123,7 +123,7 @@ impl Replay {
         let Some(state) = &mut self.state else {
             return Ok(None);
         };
-        state.recompute(&event.kind, episode).map_err(detail)
+        state.recompute(event, episode).map_err(detail)
     }
 
     /// Rebuilds the learners if a learned episode was corrected.

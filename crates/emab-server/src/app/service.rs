@@ -16,7 +16,7 @@ use crate::app::permits::{NoPermit, Permit, TokenPermits};
 use crate::app::recent_tokens::RecentTokens;
 use crate::app::writer::{GroupCommitWriter, Job, Work};
 use crate::app::{CommandError, Metrics, Replay, ServiceError, Specs, Summary, head, load_state};
-use crate::domain::{Command, Decision, Head, Rejection, Reply, Study, StudyState};
+use crate::domain::{Author, Command, Decision, Head, Rejection, Reply, Study, StudyState};
 use crate::store::{Backend, Store, StoreError};
 
 /// The largest numbers of queued commands.
@@ -137,7 +137,7 @@ impl Service {
         &self,
         study: &str,
         command: Command,
-        by: &str,
+        by: &Author,
     ) -> Result<Reply, ServiceError> {
         command.check_length()?;
         self.recent.record(&caller());
@@ -145,12 +145,12 @@ impl Service {
         let job = Job {
             study: study.into(),
             command,
-            by: by.into(),
+            by: by.clone(),
             reply,
         };
         // Before the push: the writer may take the job at once.
         self.metrics.queue.inc();
-        if let Err(error) = self.jobs.push(study, by, Work::Job(job)) {
+        if let Err(error) = self.jobs.push(study, &by.token, Work::Job(job)) {
             self.metrics.queue.dec();
             return Err(match error {
                 QueueError::Full(most) => {

@@ -26,7 +26,7 @@ use crate::app::fair_queue::FairQueue;
 use crate::app::loader::{Loaded, Loader, PreparedLearners, Product, Task, catches_up};
 use crate::app::{CHANGED, CommandError, Metrics, ServiceError, Specs, no_study};
 use crate::domain::{
-    Command, EpisodeRecord, EventKind, Head, RULES, Rejection, Reply, RestoreEvents, Study,
+    Author, Command, EpisodeRecord, EventKind, Head, RULES, Rejection, Reply, RestoreEvents, Study,
     StudyState,
 };
 use crate::store::{Backend, Changes, Restore, Store, StoreError};
@@ -43,8 +43,7 @@ const MAX_TRIES: u32 = 30;
 pub struct Job {
     pub study: String,
     pub command: Command,
-    /// The id of the token that sent it.
-    pub by: String,
+    pub by: Author,
     pub reply: oneshot::Sender<Result<Reply, ServiceError>>,
 }
 
@@ -257,14 +256,14 @@ impl GroupCommitWriter {
                 let cached = self.states.remove(study);
                 let cached = cached.map(|(state, _)| Box::new(state));
                 let task = Task::Load(study.clone(), cached);
-                self.loader.request(task, &job.by);
+                self.loader.request(task, &job.by.token);
             } else {
                 let jobs = parked.prepare(self.queue.is_shared());
                 if let Some(job) = jobs.first() {
                     let commands = jobs.iter();
                     let commands = commands.map(|job| (job.command.clone(), job.by.clone()));
                     let task = Task::Prepare(study.clone(), commands.collect());
-                    self.loader.request(task, &job.by);
+                    self.loader.request(task, &job.by.token);
                 }
             }
         }
@@ -547,7 +546,7 @@ impl GroupCommitWriter {
             let (seq, hash) = end.unwrap_or((0, state.head.hash.clone()));
             let restore = Restore {
                 begun: now.into(),
-                begun_by: job.by.clone(),
+                begun_by: job.by.token.clone(),
                 seq,
                 hash,
                 ..Restore::default()

@@ -6,7 +6,7 @@ use emab::Action;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::{Head, RULES_3, Study, StudyLearners};
+use crate::domain::{Head, RULES_3, RULES_4, Study, StudyLearners};
 
 /// A decision as it was answered, byte for byte.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +79,8 @@ pub struct DecisionPoint<'a> {
     pub number: Option<u64>,
     pub t: usize,
     pub x: usize,
+    /// The time of the decision.
+    pub at: &'a str,
 }
 
 /// The recommendation without estimates and hashes: all that a `blinded` token is shown. Hashes would let it test guesses of what
@@ -97,6 +99,9 @@ pub struct Advice {
     pub action: String,
     /// The sequence number of the last event before the decision.
     pub as_of: u64,
+    /// The time of the decision, RFC 3339; left out for studies of rules before 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
 }
 
 /// An action and what the learner has estimated for it.
@@ -184,6 +189,7 @@ impl Decision {
                 state: spec.states().name(x).into_owned(),
                 action: spec.action_name(action).into_owned(),
                 as_of: head.seq,
+                at: (head.rules >= RULES_4).then(|| point.at.into()),
             },
             spec_hash: study.hash.clone(),
             previous: head.hash.clone(),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use emab::Episode;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::Stamp;
+
 /// The status of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -43,6 +45,12 @@ pub struct Step {
     /// The action and the feedback before its first correction, to recognise a repeated report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<(usize, usize)>,
+    /// When and by whom it was reported, from rules 4 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<Stamp>,
+    /// When and by whom it was last corrected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected_stamp: Option<Stamp>,
 }
 
 impl Step {
@@ -63,6 +71,9 @@ pub struct End {
     pub fallback: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// When and by whom it was ended, from rules 4 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<Stamp>,
 }
 
 /// The known part of an outcome; `null` is an unknown value.
@@ -124,6 +135,15 @@ pub struct EpisodeRecord {
     pub opened: u64,
     /// The sequence number of the last event about it.
     pub touched: u64,
+    /// When and by whom it was opened, from rules 4 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_stamp: Option<Stamp>,
+    /// When and by whom the last event about it was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touched_stamp: Option<Stamp>,
+    /// When and by whom its outcome was last given or corrected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome_stamp: Option<Stamp>,
     /// Fingerprints of the outcomes and corrections in events without a salt, which earlier versions wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
@@ -174,6 +194,17 @@ impl EpisodeRecord {
             (Some(end), None) if end.abandoned => Status::Abandoned,
             (Some(_), None) => Status::Stopped,
         }
+    }
+
+    /// When it ended, in seconds since 1970, if its outcome is awaited; none for a study of rules before 4.
+    pub fn awaited_since(&self) -> Option<u64> {
+        let end = self
+            .end
+            .as_ref()
+            .filter(|_| self.status() == Status::Stopped)?;
+        let at = humantime::parse_rfc3339(&end.stamp.as_ref()?.at).ok()?;
+        let since = at.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Some(since.as_secs())
     }
 
     /// Ends it at the current step, with an unknown outcome.

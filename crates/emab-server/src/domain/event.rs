@@ -18,6 +18,7 @@ impl Record {
             seq: envelope.seq,
             at: envelope.at.into_owned(),
             by: envelope.by.into_owned(),
+            person: envelope.person.map(Cow::into_owned),
             previous: envelope.previous.into_owned(),
             salt: envelope.salt.map(Cow::into_owned),
             kind: EventKind::read(&envelope.kind, envelope.data).map_err(wrong)?,
@@ -38,6 +39,8 @@ struct Envelope<'a> {
     at: Cow<'a, str>,
     #[serde(borrow)]
     by: Cow<'a, str>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    person: Option<Cow<'a, str>>,
     #[serde(borrow)]
     previous: Cow<'a, str>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
@@ -55,6 +58,8 @@ pub struct Event {
     pub at: String,
     /// The id of the token that requested it.
     pub by: String,
+    /// The person who requested it, from rules 4 on.
+    pub person: Option<String>,
     /// The hash of the event before it.
     pub previous: String,
     /// 128 random bits in hexadecimal, so that values cannot be found by trying which ones have the hash. Events of earlier
@@ -91,6 +96,7 @@ impl Event {
             seq: self.seq,
             at: self.at.as_str().into(),
             by: self.by.as_str().into(),
+            person: self.person.as_deref().map(Into::into),
             previous: self.previous.as_str().into(),
             salt: self.salt.as_deref().map(Into::into),
             kind: self.kind.name().into(),
@@ -348,9 +354,13 @@ pub const FIRST_RULES: u32 = 1;
 /// nothing is not recorded as one.
 ///
 /// 3: steps are corrected, episodes voided, studies paused, resumed and reopened.
-pub const RULES: u32 = RULES_3;
+///
+/// 4: every event names a person, decisions have a time, and an episode may begin in one of several states.
+pub const RULES: u32 = RULES_4;
 /// The first rules with corrections of steps.
 pub const RULES_3: u32 = 3;
+/// The first rules with persons in events.
+pub const RULES_4: u32 = 4;
 
 fn first_rules() -> u32 {
     FIRST_RULES

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::GENESIS;
+use crate::domain::{Awaited, GENESIS, Recent};
 
 /// The head of a study. Stores keep it in one row, which writers lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -71,6 +71,21 @@ pub struct Details {
     /// The number of corrections of outcomes and steps.
     #[serde(skip_serializing_if = "is_default")]
     pub corrections: u64,
+    /// From rules 4 on, the number of reports: choices, outcomes and corrections.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reports: u64,
+    /// Which of the last choices were not recommended.
+    #[serde(skip_serializing_if = "is_default")]
+    pub recent_overrides: Recent,
+    /// Which of the last reports were corrections.
+    #[serde(skip_serializing_if = "is_default")]
+    pub recent_corrections: Recent,
+    /// The outcomes that are awaited.
+    #[serde(skip_serializing_if = "is_default")]
+    pub awaited: Awaited,
+    /// The time of the last event, from rules 4 on.
+    #[serde(skip_serializing_if = "is_default")]
+    pub at: Option<String>,
 }
 
 impl Details {

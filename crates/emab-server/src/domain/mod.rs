@@ -5,14 +5,18 @@
 //! - [`decision`]: [`decision::Decision::make`] is where a recommendation and its certificate are computed.
 //! - [`command`] and [`event`]: what is asked for, and what is recorded.
 
+pub mod author;
 pub mod checkpoint;
 pub mod command;
+pub mod counters;
 pub mod decision;
+pub mod drift;
 pub mod episode;
 pub mod event;
 pub mod finding;
 pub mod hash_chain;
 pub mod head;
+pub mod health;
 pub mod in_flight;
 pub mod json;
 pub mod learned_episode;
@@ -26,7 +30,7 @@ pub mod study_state;
 pub mod validate;
 
 pub use self::{
-    checkpoint::*, command::*, decision::*, episode::*, event::*, finding::*, head::*,
-    in_flight::*, learned_episode::*, policy::*, protocol::*, rejection::*, restore::*, study::*,
-    study_learners::*, study_state::*,
+    author::*, checkpoint::*, command::*, counters::*, decision::*, drift::*, episode::*, event::*,
+    finding::*, head::*, health::*, in_flight::*, learned_episode::*, policy::*, protocol::*,
+    rejection::*, restore::*, study::*, study_learners::*, study_state::*,
 };

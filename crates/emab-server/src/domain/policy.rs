@@ -19,6 +19,9 @@ pub struct PolicyTable {
     pub version: u32,
     /// The sequence number of the last event that it is based on.
     pub as_of: u64,
+    /// The time of that event, RFC 3339; left out for a study of rules before 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// SHA-256 of the study, `as_of` and the choices.
     pub hash: String,
     /// In the order of steps and states.
@@ -125,6 +128,7 @@ impl PolicyTable {
             study: study.name.clone(),
             version: Self::VERSION,
             as_of,
+            at: state.head.details.at.clone(),
             hash: sha256(text.as_bytes()),
             choices,
         })

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use emab::Spec;
-use emab::learners::LearnerConfig;
+use emab::learners::{LearnerConfig, LearnerDefaults};
 use emab_problem::{Format, OutcomeRange, ProblemFile};
 pub use emab_problem::{NAME_RULE, is_name};
 use serde::Serialize;
@@ -12,7 +13,9 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::domain::json::{Name, Strict, pointer_at, short};
-use crate::domain::{Outcome, Protocol, Rejection, ResolvedProtocol, sha256, validate};
+use crate::domain::{
+    Outcome, Protocol, Rejection, ResolvedProtocol, RewardProxy, Thresholds, sha256, validate,
+};
 
 /// The largest horizon of a live study.
 pub const MAX_STEPS: usize = 10_000;
@@ -45,6 +48,46 @@ fn read_protocol(value: Value) -> Result<Protocol, Rejection> {
     })
 }
 
+/// Reads the limits of the health checks.
+fn read_thresholds(value: Value) -> Result<Thresholds, Rejection> {
+    let form = "`thresholds` is an object such as {\"overrides\": {\"yellow\": 0.2, \"red\": 0.5}}";
+    let wrong = |what: String| Rejection::malformed(what).at("/thresholds");
+    let thresholds: Thresholds =
+        serde_json::from_value(value).map_err(|error| wrong(format!("{form}: {error}")))?;
+    if thresholds == Thresholds::default() {
+        return Err(wrong(form.into()));
+    }
+    thresholds.check()?;
+    Ok(thresholds)
+}
+
+/// Reads the time after which outcomes are expected.
+fn read_delay(text: &str) -> Result<Duration, Rejection> {
+    const UNITS: [(char, u64); 5] = [
+        ('s', 1),
+        ('m', 60),
+        ('h', 3_600),
+        ('d', 86_400),
+        ('w', 604_800),
+    ];
+    let parts = UNITS.iter().find_map(|(unit, seconds)| {
+        let digits = text.strip_suffix(*unit)?;
+        let plain = digits.bytes().all(|digit| digit.is_ascii_digit()) && !digits.starts_with('0');
+        let number = digits.parse::<u64>().ok();
+        number
+            .filter(|it| plain && (1..1_000).contains(it))
+            .map(|it| it * seconds)
+    });
+    let seconds = parts.ok_or_else(|| {
+        let text = short(text);
+        let what =
+            "a number from 1 to 999 and a unit (s, m, h, d or w), such as \"30d\" or \"12h\"";
+        Rejection::not_possible(format!("`expected_delay` is {what}, got `{text}`"))
+            .at("/expected_delay")
+    })?;
+    Ok(Duration::from_secs(seconds))
+}
+
 /// Checks the ranges of observed values, which stand at a JSON pointer.
 fn check_range(range: OutcomeRange, pointer: &str) -> Result<OutcomeRange, Rejection> {
     for (field, range) in [("cost", range.cost), ("reward", range.reward)] {
@@ -72,6 +115,8 @@ fn internal(error: serde_json::Error) -> Rejection {
 /// The canonical specification: the fields are in the order of their names.
 #[derive(Serialize)]
 struct Canonical<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected_delay: Option<&'a str>,
     learner: &'a str,
     missing_at_random: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,6 +125,8 @@ struct Canonical<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     protocol: Option<&'a Protocol>,
     shadow: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thresholds: Option<&'a Thresholds>,
 }
 
 #[derive(Debug)]
@@ -100,12 +147,30 @@ pub struct Study {
     pub outcome_range: OutcomeRange,
     /// What is recommended at first, if it is stated.
     pub protocol: Option<ResolvedProtocol>,
+    /// When outcomes are expected, after the end of their episodes, if it is stated.
+    pub expected_delay: Option<Duration>,
+    /// The limits of the health checks.
+    pub thresholds: Thresholds,
+    /// The variance proxy of terminal rewards, if it is stated.
+    pub reward_proxy: Option<RewardProxy>,
     /// What the stated ranges allow.
     pub limits: GainLimits,
     /// Why its decisions have no certificate, if they have none.
     pub unsound: Option<String>,
     actions: HashMap<String, usize>,
     feedbacks: HashMap<String, usize>,
+}
+
+/// The variance proxy of terminal rewards: as stated, or by Hoeffding's lemma from the range of observed ones.
+fn reward_proxy(learning: &LearnerDefaults, observed: OutcomeRange) -> Option<RewardProxy> {
+    let stated = learning.sigma2_reward.or(learning.sigma2);
+    let proxy = match (stated, observed.reward) {
+        (Some(sigma2), _) => RewardProxy::Stated(sigma2.get()),
+        (None, Some([low, high])) => RewardProxy::Range((high - low) * (high - low) / 4.0),
+        (None, None) => return None,
+    };
+    let (RewardProxy::Stated(value) | RewardProxy::Range(value)) = proxy;
+    Some(proxy).filter(|_| value > 0.0)
 }
 
 /// What the ranges of a study allow of expected gains.
@@ -231,6 +296,15 @@ impl Study {
         };
         let outcome_range = remove("outcome_range").map(read_range).transpose()?;
         let protocol = remove("protocol").map(read_protocol).transpose()?;
+        let thresholds = remove("thresholds").map(read_thresholds).transpose()?;
+        let delay = match remove("expected_delay") {
+            None => None,
+            Some(Value::String(text)) => Some((read_delay(&text)?, text)),
+            Some(_) => {
+                let what = "`expected_delay` is a text such as \"30d\" or \"12h\"";
+                return Err(Rejection::malformed(what).at("/expected_delay"));
+            }
+        };
         if !fields.contains_key("name") {
             fields.insert("name".into(), to_raw_value(name).map_err(internal)?);
         }
@@ -282,12 +356,14 @@ impl Study {
         let problem = serde_json::from_str::<&RawValue>(file.canonical());
         let canonical = problem.and_then(|problem| {
             serde_json::to_string(&Canonical {
+                expected_delay: delay.as_ref().map(|(_, text)| text.as_str()),
                 learner: learner.label(),
                 missing_at_random,
                 outcome_range: outcome_range.as_ref(),
                 problem,
                 protocol: protocol.as_ref(),
                 shadow: labels,
+                thresholds: thresholds.as_ref(),
             })
         });
         let canonical = canonical.map_err(internal)?;
@@ -302,6 +378,9 @@ impl Study {
         let study = Study {
             name: name.into(),
             protocol: resolved.transpose()?,
+            expected_delay: delay.map(|(delay, _)| delay),
+            thresholds: thresholds.unwrap_or_default(),
+            reward_proxy: reward_proxy(file.learning(), observed),
             limits,
             actions: index(spec.actions()),
             feedbacks: index(spec.feedbacks()),

@@ -9,9 +9,9 @@ use emab::{Action, Episode};
 
 use crate::domain::{
     Amended, Decision, DecisionPoint, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head,
-    Imported, InFlight, Outcome, OutcomeGiven, OutcomeRequest, Paused, RULES_3, Rejection,
-    Reopened, Resumed, Shadow, Step, StepAmended, StepRecorded, Stopped, Study, StudyLearners,
-    json::Name, known_positions, validate,
+    Imported, InFlight, Outcome, OutcomeGiven, OutcomeRequest, Paused, RULES_3, RULES_4, Rejection,
+    Reopened, Resumed, Shadow, Stamp, Step, StepAmended, StepRecorded, Stopped, Study,
+    StudyLearners, json::Name, known_positions, validate,
 };
 
 /// A study after some event of its log.
@@ -88,13 +88,19 @@ impl StudyState {
 
     /// The decision for the current step of an episode anew, as if it had not been made: the choices of the episode do not count
     /// as being in flight.
-    pub fn decide_anew(&mut self, episode: &EpisodeRecord, x: usize) -> (Decision, Vec<Shadow>) {
+    pub fn decide_anew(
+        &mut self,
+        episode: &EpisodeRecord,
+        x: usize,
+        at: &str,
+    ) -> (Decision, Vec<Shadow>) {
         self.in_flight.remove(episode.opened, &mut self.learners);
         let decision = self.decide(DecisionPoint {
             episode: &episode.id,
             number: episode.number,
             t: episode.step(),
             x,
+            at,
         });
         self.track([episode]);
         decision
@@ -103,14 +109,16 @@ impl StudyState {
     /// The decision that an event should record, and the choices of the shadow learners; none if it records no decision.
     pub fn recompute(
         &mut self,
-        kind: &EventKind,
+        event: &Event,
         episode: Option<&EpisodeRecord>,
     ) -> Result<Option<(Decision, Vec<Shadow>)>, Rejection> {
-        let Some(point) = self.decision_point(kind, episode)? else {
+        let Some(point) = self.decision_point(event, episode)? else {
             return Ok(None);
         };
-        Ok(Some(match (kind, episode) {
-            (EventKind::StepAmended(_), Some(episode)) => self.decide_anew(episode, point.x),
+        Ok(Some(match (&event.kind, episode) {
+            (EventKind::StepAmended(_), Some(episode)) => {
+                self.decide_anew(episode, point.x, point.at)
+            }
             _ => self.decide(point),
         }))
     }
@@ -118,9 +126,10 @@ impl StudyState {
     /// What an event decides; none if it records no decision.
     fn decision_point<'a>(
         &self,
-        kind: &'a EventKind,
+        event: &'a Event,
         episode: Option<&EpisodeRecord>,
     ) -> Result<Option<DecisionPoint<'a>>, Rejection> {
+        let (kind, at) = (&event.kind, &*event.at);
         let number = episode.and_then(|it| it.number);
         let point = |episode: &'a str, number, t, x| {
             Some(DecisionPoint {
@@ -128,6 +137,7 @@ impl StudyState {
                 number,
                 t,
                 x,
+                at,
             })
         };
         match kind {
@@ -198,14 +208,20 @@ impl StudyState {
         let was_open = episode.as_ref().is_some_and(|it| it.end.is_none());
         let was_missing = episode.as_ref().is_some_and(EpisodeRecord::is_missing);
         let is_new = episode.is_none();
-        let mut episode = self.apply(&event.kind, episode)?;
+        let was_awaited = episode.as_ref().and_then(EpisodeRecord::awaited_since);
+        let mut episode = self.apply(event, episode)?;
         let mut learned = None;
         if let Some(episode) = &mut episode {
             if is_new {
                 episode.opened = event.seq;
+                episode.opened_stamp = Stamp::of(event);
                 self.head.episodes += 1;
             }
             episode.touched = event.seq;
+            episode.touched_stamp = Stamp::of(event);
+            if event.kind.changes_outcome() {
+                episode.outcome_stamp = Stamp::of(event);
+            }
             acknowledge(episode, event)?;
             if event.kind.changes_learned() && episode.is_settled() {
                 learned = Some(self.learn(episode, event.seq));
@@ -219,6 +235,12 @@ impl StudyState {
             let head = &mut self.head;
             head.open = head.open + u64::from(episode.end.is_none()) - u64::from(was_open);
             head.missing = head.missing + u64::from(episode.is_missing()) - u64::from(was_missing);
+            let (awaited, delay) = (&mut head.details.awaited, self.study.expected_delay);
+            match (was_awaited, episode.awaited_since()) {
+                (None, Some(since)) => awaited.add(since, delay),
+                (Some(since), None) => awaited.remove(since, delay),
+                _ => {}
+            }
         }
         if let (None, Some(id)) = (event.kind.episode(), event.kind.request()) {
             let fingerprint = study_fingerprint(&event.kind)?;
@@ -233,6 +255,10 @@ impl StudyState {
         }
         if self.head.rules >= RULES_3 {
             self.count(&event.kind);
+        }
+        if self.head.rules >= RULES_4 {
+            self.count_recent(&event.kind);
+            self.head.details.at = Some(event.at.clone());
         }
         self.head.salted |= event.salt.is_some();
         self.head.seq = event.seq;
@@ -263,13 +289,33 @@ impl StudyState {
         }
     }
 
+    /// Updates the counters of recent reports.
+    fn count_recent(&mut self, kind: &EventKind) {
+        let details = &mut self.head.details;
+        if let EventKind::StepRecorded(StepRecorded { overridden, .. })
+        | EventKind::Stopped(Stopped { overridden, .. }) = kind
+        {
+            details.recent_overrides.add(*overridden);
+        }
+        let is_correction = match kind {
+            EventKind::Amended(_) | EventKind::StepAmended(_) | EventKind::Voided(_) => true,
+            EventKind::StepRecorded(_)
+            | EventKind::Stopped(_)
+            | EventKind::Abandoned(_)
+            | EventKind::OutcomeGiven(_) => false,
+            _ => return,
+        };
+        details.reports += 1;
+        details.recent_corrections.add(is_correction);
+    }
+
     /// Rejects an event that the service never wrote, and that rules 1 allow nevertheless. Takes its episode as it was before.
     pub fn check_strictly(
         &self,
         event: &Event,
         episode: Option<&EpisodeRecord>,
     ) -> Result<(), Rejection> {
-        validate::provenance(&event.at, &event.by)?;
+        validate::provenance(&self.head, event)?;
         let (costs, rewards, last) = match &event.kind {
             EventKind::OutcomeGiven(given) => (&given.costs, &given.rewards, given.last),
             EventKind::Amended(given) => (&given.costs, &given.rewards, false),
@@ -310,10 +356,10 @@ impl StudyState {
     /// Validates an event and returns its episode after it.
     fn apply(
         &self,
-        kind: &EventKind,
+        event: &Event,
         episode: Option<EpisodeRecord>,
     ) -> Result<Option<EpisodeRecord>, Rejection> {
-        let (study, rules) = (&*self.study, self.head.rules);
+        let (study, rules, kind) = (&*self.study, self.head.rules, &event.kind);
         validate::request_id(kind.request())?;
         if !matches!(kind, EventKind::Created(_)) {
             validate::created(&self.head)?;
@@ -407,6 +453,7 @@ impl StudyState {
                     reason: step.reason.clone(),
                     recommended,
                     fallback,
+                    stamp: Stamp::of(event),
                     ..Step::default()
                 });
                 episode.recommended = self.recommended(step.decision.get())?;
@@ -427,6 +474,7 @@ impl StudyState {
                     overridden: stopped.overridden,
                     fallback,
                     reason: stopped.reason.clone(),
+                    stamp: Stamp::of(event),
                 });
                 episode
             }
@@ -436,6 +484,7 @@ impl StudyState {
                 episode.finish(End {
                     abandoned: true,
                     reason: Some(abandoned.reason.clone()),
+                    stamp: Stamp::of(event),
                     ..End::default()
                 });
                 episode
@@ -484,6 +533,7 @@ impl StudyState {
                 (step.action, step.feedback) = (corrected.action, corrected.feedback);
                 step.overridden = corrected.overridden;
                 step.corrected = Some(amended.reason.clone());
+                step.corrected_stamp = Stamp::of(event);
                 episode.states = corrected.states;
                 if let Some(decision) = &amended.decision {
                     episode.recommended = self.recommended(decision.get())?;
@@ -498,6 +548,7 @@ impl StudyState {
                 if episode.end.is_none() {
                     episode.finish(End {
                         abandoned: true,
+                        stamp: Stamp::of(event),
                         ..End::default()
                     });
                 }
@@ -532,7 +583,10 @@ impl StudyState {
                 });
                 episode.steps = steps.collect();
                 episode.imported = true;
-                episode.finish(End::default());
+                episode.finish(End {
+                    stamp: Stamp::of(event),
+                    ..End::default()
+                });
                 episode.outcome = Outcome {
                     last: true,
                     ..outcome

@@ -7,8 +7,9 @@
 use emab::Action;
 
 use crate::domain::{
-    Created, EpisodeRecord, FIRST_RULES, Head, NAME_RULE, Outcome, OutcomeRequest, PolicyReference,
-    RULES, RULES_3, Rejection, Repeated, Study, is_hex, is_name, json::Name, json::short,
+    Created, EpisodeRecord, Event, FIRST_RULES, Head, NAME_RULE, Outcome, OutcomeRequest,
+    PolicyReference, RULES, RULES_3, RULES_4, Rejection, Repeated, Study, Thresholds, check_person,
+    is_hex, is_name, json::Name, json::short,
 };
 
 /// The longest reason, in characters.
@@ -24,6 +25,14 @@ pub fn creation(study: &Study, head: &Head, created: &Created) -> Result<(), Rej
     }
     if head.seq != 0 || created.spec_hash != study.hash {
         return Err(Rejection::conflict("the study was created before"));
+    }
+    let has_health = study.expected_delay.is_some() || study.thresholds != Thresholds::default();
+    if has_health && created.rules < RULES_4 {
+        let what = format!(
+            "`expected_delay` and `thresholds` came with rules {RULES_4}, and it has rules {}",
+            created.rules
+        );
+        return Err(Rejection::conflict(what));
     }
     if study.protocol.is_some() && created.rules < RULES_3 {
         let what = format!(
@@ -59,11 +68,12 @@ pub fn salt(head: &Head, salt: Option<&str>) -> Result<(), Rejection> {
     }
 }
 
-/// The time and the token of an event are as the service writes them.
-pub fn provenance(at: &str, by: &str) -> Result<(), Rejection> {
+/// The time, the token and the person of an event are as the service writes them.
+pub fn provenance(head: &Head, event: &Event) -> Result<(), Rejection> {
+    let Event { at, by, person, .. } = event;
     let time = humantime::parse_rfc3339(at).ok();
     let written = time.map(|time| humantime::format_rfc3339_micros(time).to_string());
-    if written.as_deref() != Some(at) {
+    if written.as_ref() != Some(at) {
         let at = short(at);
         let what = format!("its time `{at}` is not written like 2026-01-31T09:30:00.000000Z");
         return Err(Rejection::not_possible(what).at("/at"));
@@ -73,7 +83,16 @@ pub fn provenance(at: &str, by: &str) -> Result<(), Rejection> {
         let what = format!("`{by}` is not the id of a token: 8 hexadecimal digits in lower case");
         return Err(Rejection::not_possible(what).at("/by"));
     }
-    Ok(())
+    match person {
+        Some(person) if head.rules >= RULES_4 => {
+            check_person(person).map_err(|it| it.at("/person"))
+        }
+        None if head.rules < RULES_4 => Ok(()),
+        _ => {
+            let what = "an event names a `person` from rules 4 on, and only then";
+            Err(Rejection::conflict(what).at("/person"))
+        }
+    }
 }
 
 /// The id of a request is well-formed.

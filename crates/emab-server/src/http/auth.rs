@@ -5,26 +5,77 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName};
 
 use super::App;
 use super::error::ApiError;
 use crate::app::set_caller;
 use crate::domain::json::short;
+use crate::domain::{Author, check_person};
 use crate::tokens::{Check, Permission, Token};
 
 /// The address of the client, set by the transport as a request extension. Behind a proxy it is the address of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
-/// A caller with this valid token.
-pub struct Caller(pub Arc<Token>);
+/// The header in which a proxy names the person whom it has authenticated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PersonHeader {
+    /// Its name.
+    pub name: HeaderName,
+    /// The addresses of the proxies. From any other address the header is ignored.
+    pub proxies: Vec<IpAddr>,
+}
+
+impl PersonHeader {
+    /// Fails if it is not the name of a header.
+    pub fn new(name: &str, proxies: Vec<IpAddr>) -> Result<PersonHeader, String> {
+        let wrong = |_| format!("`{}` is not the name of a header", short(name));
+        let name = name.parse().map_err(wrong)?;
+        Ok(PersonHeader { name, proxies })
+    }
+
+    /// The person that a trusted proxy names; none if it names none, or if the request comes from elsewhere.
+    fn person(&self, peer: Option<&Peer>, headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+        let trusted = peer.is_some_and(|Peer(peer)| {
+            let address = peer.ip().to_canonical();
+            self.proxies.iter().any(|it| it.to_canonical() == address)
+        });
+        let mut values = headers.get_all(&self.name).iter();
+        let (true, Some(value)) = (trusted, values.next()) else {
+            return Ok(None);
+        };
+        let name = &self.name;
+        let wrong = |what: &str| ApiError::malformed(format!("the header `{name}` {what}"));
+        if values.next().is_some() {
+            return Err(wrong(
+                "is repeated; the proxy must replace what its clients send",
+            ));
+        }
+        let person = std::str::from_utf8(value.as_bytes());
+        let person = person.map_err(|_| wrong("is not UTF-8"))?;
+        let checked = check_person(person);
+        checked.map_err(|rejection| wrong(&format!("is invalid: {}", rejection.detail)))?;
+        Ok(Some(person.into()))
+    }
+}
+
+/// A caller with a valid token.
+pub struct Caller {
+    pub token: Arc<Token>,
+    author: Author,
+}
 
 impl Caller {
     pub fn id(&self) -> &str {
-        &self.0.id
+        &self.token.id
+    }
+
+    /// The person, and the id of the token.
+    pub fn author(&self) -> &Author {
+        &self.author
     }
 
     /// Whether the caller must not see estimates.
@@ -33,16 +84,16 @@ impl Caller {
     }
 
     pub fn has(&self, permission: Permission) -> bool {
-        self.0.role.may(permission)
+        self.token.role.may(permission)
     }
 
     /// Fails if the token lacks a permission.
     pub fn may(&self, permission: Permission) -> Result<(), ApiError> {
         // A token bound to some studies must not see data about all of them.
-        if self.0.may(permission, None) {
+        if self.token.may(permission, None) {
             return Ok(());
         }
-        let role = self.0.role;
+        let role = self.token.role;
         Err(ApiError::forbidden(format!(
             "a token of role `{role}` does not permit this; `emab token new` creates another one"
         )))
@@ -51,7 +102,7 @@ impl Caller {
     /// Fails if the token lacks a permission in a study.
     pub fn may_in(&self, permission: Permission, study: &str) -> Result<(), ApiError> {
         self.may(permission)?;
-        if self.0.may_see(study) {
+        if self.token.may_see(study) {
             return Ok(());
         }
         let what = format!("this token is not valid for study `{}`", short(study));
@@ -80,7 +131,7 @@ impl FromRequestParts<App> for Caller {
         };
         let token = match app.tokens.check(secret).await {
             Check::Valid(token) => token,
-            Check::Invalid => return denied("this token is unknown or was revoked"),
+            Check::Invalid => return denied("this token is unknown, was revoked or has expired"),
             Check::NoFile => {
                 app.metrics.tokens_unreadable.inc();
                 let what = "the token file of the service cannot be used, and no token is valid; its log says why";
@@ -94,7 +145,14 @@ impl FromRequestParts<App> for Caller {
         let checked = app.rates.calls.check(token.id.clone());
         checked.map_err(limited)?;
         set_caller(&token.id);
-        Ok(Caller(token))
+        let header = app.person_header.as_ref();
+        let named = header.map(|it| it.person(parts.extensions.get(), &parts.headers));
+        let person = named.transpose()?.flatten();
+        let author = Author {
+            token: token.id.clone(),
+            person: person.unwrap_or_else(|| token.person().into()),
+        };
+        Ok(Caller { token, author })
     }
 }
 
@@ -136,6 +194,30 @@ mod tests {
         };
         assert_eq!(read(&[b"Bearer abc"]).as_deref(), Some("abc"));
         assert_eq!(read(&[b"bearer  abc "]).as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_names_the_person() {
+        let header = PersonHeader {
+            name: HeaderName::from_static("x-person"),
+            proxies: vec!["10.0.0.1".parse().unwrap(), "::1".parse().unwrap()],
+        };
+        let person = |peer: &str, values: &[&[u8]]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append("x-person", value[..].try_into().unwrap());
+            }
+            header.person(Some(&Peer(peer.parse().unwrap())), &headers)
+        };
+        let name = "Zoë".as_bytes();
+        for peer in ["10.0.0.1:9", "[::ffff:10.0.0.1]:9", "[::1]:9"] {
+            assert_eq!(person(peer, &[name]).unwrap().as_deref(), Some("Zoë"));
+        }
+        assert_eq!(person("10.0.0.2:9", &[name]).unwrap(), None);
+        assert_eq!(person("10.0.0.1:9", &[]).unwrap(), None);
+        for wrong in [&[name, name][..], &[b"\xff"], &[b""]] {
+            assert!(person("10.0.0.1:9", wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

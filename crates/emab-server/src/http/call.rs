@@ -115,7 +115,7 @@ impl<Q, const NEW: bool> Call<String, Q, NEW> {
     pub async fn submit(&mut self, command: Command) -> Result<Reply, ApiError> {
         let service = &self.app.service;
         Ok(service
-            .submit(&self.path, command, self.caller.id())
+            .submit(&self.path, command, self.caller.author())
             .await?)
     }
 }

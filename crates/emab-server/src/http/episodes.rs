@@ -152,7 +152,7 @@ impl EpisodeCall {
         self.caller.may_in(permission, &self.path.0)?;
         let given = self.json().await?;
         let (study, episode) = self.path;
-        let (mut command, by) = (command(episode, given), self.caller.id());
+        let (mut command, by) = (command(episode, given), self.caller.author());
         let blinded = self.caller.is_blinded();
         if let Command::GiveOutcome(_, given) = &mut command {
             given.blinded = blinded;

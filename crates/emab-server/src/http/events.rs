@@ -54,7 +54,13 @@ pub async fn events(call: Call<String, EventRange>) -> ApiResult {
     let text = |name: &str| call.headers.get(name)?.to_str().ok();
     if text("accept").is_some_and(|accept| accept.contains("text/event-stream")) {
         let last = text("last-event-id").and_then(|value| value.parse().ok());
-        return follow(call.app, call.caller.0, call.path, last.unwrap_or(after)).await;
+        return follow(
+            call.app,
+            call.caller.token,
+            call.path,
+            last.unwrap_or(after),
+        )
+        .await;
     }
     let page = export::page(&call.app.service, call.path, after, limit).await?;
     Ok(typed(StatusCode::OK, LINES, page))

@@ -51,7 +51,7 @@ pub async fn import(call: Call<String, ImportOptions>) -> ApiResult {
     let permit = call.app.imports.acquire(call.caller.id()).await;
     let _permit = permit.map_err(|error| no_permit(error, "imports are running", 5))?;
     let mut lines = Lines::new(call.body.into_data_stream());
-    let (service, by) = (call.app.service.clone(), call.caller.id());
+    let (service, by) = (call.app.service.clone(), call.caller.author().clone());
     let mut import = Import::new(service, call.path, by, call.query.dry_run);
     loop {
         match lines.next().await {

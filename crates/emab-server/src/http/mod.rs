@@ -12,6 +12,7 @@ mod docs_page;
 mod episodes;
 pub mod error;
 mod events;
+mod health;
 mod import;
 mod lines;
 mod openapi;
@@ -38,6 +39,7 @@ use utoipa::openapi::schema::Schema;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
+use crate::app::health::HealthCache;
 use crate::app::permits::TokenPermits;
 use crate::app::{Metrics, Service, with_caller};
 use crate::tokens::Tokens;
@@ -45,7 +47,7 @@ use crate::tokens::Tokens;
 use error::ApiError;
 use rate_limit::RateLimiter;
 
-pub use auth::Peer;
+pub use auth::{Peer, PersonHeader};
 pub use body::SlowBody;
 pub use openapi::document;
 
@@ -64,6 +66,10 @@ pub struct App {
     pub tokens: Tokens,
     pub rates: Arc<Rates>,
     pub metrics: Metrics,
+    /// The header of a trusted proxy, if there is one.
+    pub person_header: Option<Arc<PersonHeader>>,
+    /// The health of studies for the metrics.
+    pub health: Arc<HealthCache>,
     /// Permits for open event streams.
     streams: Arc<TokenPermits>,
     /// Permits for running imports.
@@ -94,6 +100,8 @@ impl App {
             tokens,
             rates: Arc::new(rates),
             metrics,
+            person_header: None,
+            health: Arc::default(),
             streams: Arc::new(TokenPermits::new(STREAMS.0, STREAMS.1, 0)),
             imports: Arc::new(TokenPermits::new(IMPORTS.0, IMPORTS.1, 0)),
         }
@@ -139,6 +147,7 @@ fn api_routes() -> Routes {
         .with(routes!(studies::discard))
         .with(routes!(studies::estimates))
         .with(routes!(studies::policy))
+        .with(routes!(health::health))
         .with(routes!(episodes::open))
         .with(routes!(episodes::list))
         .with(routes!(episodes::read))

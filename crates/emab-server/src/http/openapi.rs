@@ -6,7 +6,7 @@ use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::error::{ApiError, KINDS};
-use crate::domain::{MAX_STEPS, PolicyRow, Protocol, json::LenientU64};
+use crate::domain::{Limits, MAX_STEPS, PolicyRow, Protocol, Thresholds, json::LenientU64};
 
 /// The rule of [`crate::domain::study::is_name`] as a regular expression.
 pub const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
@@ -87,13 +87,17 @@ fn schemas(schemas: &mut Value) {
     properties["missing_at_random"] = json!({"type": "boolean", "default": false,
         "description": "Whether missing outcomes are missing at random."});
     properties["outcome_range"] = properties["learning"]["properties"]["outcome_range"].clone();
-    for (place, schema) in [
-        (&mut properties["protocol"], Protocol::schema()),
-        (&mut schemas[&*PolicyRow::name()], PolicyRow::schema()),
-    ] {
-        *place = serde_json::to_value(schema).unwrap_or_default();
-        bound(place);
-    }
+    properties["expected_delay"] = json!({"type": "string", "pattern": "^[1-9][0-9]{0,2}[smhdw]$",
+        "description": "When outcomes are expected, after the end of their episodes: a duration such as `30d` or `12h`."});
+    let bounded = |schema| {
+        let mut schema = serde_json::to_value(schema).unwrap_or_default();
+        bound(&mut schema);
+        schema
+    };
+    properties["protocol"] = bounded(Protocol::schema());
+    properties["thresholds"] = bounded(Thresholds::schema());
+    schemas[&*PolicyRow::name()] = bounded(PolicyRow::schema());
+    schemas[&*Limits::name()] = bounded(Limits::schema());
     let mut required = problem["required"].take();
     if let Some(required) = required.as_array_mut() {
         required.push("learner".into());

@@ -38,11 +38,19 @@ pub async fn readyz(State(app): State<App>) -> ApiResult {
 }
 
 /// Read the metrics
+///
+/// Of the service, and the health of its first 100 studies that are not closed.
 #[utoipa::path(get, operation_id = "metrics", path = "/metrics", tag = "operate",
     responses((status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text")))]
 pub async fn metrics(State(app): State<App>, caller: Caller) -> ApiResult {
     caller.may(Permission::Metrics)?;
-    Ok(typed(StatusCode::OK, CONTENT_TYPE, app.metrics.encode()))
+    let health = app.health.metrics(&app.service).await?;
+    // The last line ends the document.
+    let text = app
+        .metrics
+        .encode()
+        .replace("# EOF\n", &format!("{health}# EOF\n"));
+    Ok(typed(StatusCode::OK, CONTENT_TYPE, text))
 }
 
 /// Read the OpenAPI document

@@ -34,7 +34,11 @@ pub fn page(table: &PolicyTable) -> String {
                          feedback, and go on with the state that it leads to. Report the steps afterwards as decided by fallback, \
                          with the number and the hash below."
                     }
-                    p { "As of event " (table.as_of) ", hash " code { (table.hash) } }
+                    p {
+                        "As of event " (table.as_of)
+                        @if let Some(at) = &table.at { " of " (at) }
+                        ", hash " code { (table.hash) }
+                    }
                     table {
                         caption { "What is recommended in each step and state" }
                         thead { tr {

@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 use crate::app::Summary;
 use crate::app::audit::differences::pointers;
 use crate::domain::{
-    Advice, DecidedBy, Decision, EpisodeRecord, Head, Outcome, Rejection, Status, StoredDecision,
-    Study, StudyState,
+    Advice, DecidedBy, Decision, EpisodeRecord, Head, Outcome, Rejection, Stamp, Status,
+    StoredDecision, Study, StudyState,
 };
 
 /// A study.
@@ -48,6 +48,9 @@ pub struct StudyView {
     pub withheld: Option<String>,
     /// The sequence number of its last event.
     pub seq: u64,
+    /// The time of its last event, RFC 3339; left out for a study of rules before 4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// The hash of its last event; left out for a `blinded` token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
@@ -72,6 +75,7 @@ impl StudyView {
             missing: head.missing,
             withheld: summary.withheld.clone(),
             seq: head.seq,
+            at: head.details.at.clone(),
             hash: unless_blinded(&head.hash),
         }
     }
@@ -137,6 +141,12 @@ pub struct StepView {
     /// The reason of its last correction, if it was corrected; left out for a `blinded` token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrected: Option<String>,
+    /// When and by whom it was reported; left out if it is not recorded yet, and for a study of rules before 4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reported: Option<Stamp>,
+    /// When and by whom it was last corrected; left out for a `blinded` token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrected_by: Option<Stamp>,
 }
 
 /// An episode.
@@ -168,6 +178,18 @@ pub struct EpisodeView {
     pub opened: u64,
     /// The sequence number of the last event about it.
     pub touched: u64,
+    /// When and by whom it was opened or imported; left out for a study of rules before 4, as the other stamps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened_by: Option<Stamp>,
+    /// When and by whom it was stopped, abandoned or voided while it was open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<Stamp>,
+    /// When and by whom its outcome was last given or corrected; left out for a `blinded` token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome_by: Option<Stamp>,
+    /// When and by whom the last event about it was requested; left out for a `blinded` token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub touched_by: Option<Stamp>,
 }
 
 impl EpisodeView {
@@ -192,6 +214,10 @@ impl EpisodeView {
             imported: episode.imported,
             opened: episode.opened,
             touched: episode.touched,
+            opened_by: episode.opened_stamp.clone(),
+            ended_by: episode.end.as_ref().and_then(|end| end.stamp.clone()),
+            outcome_by: episode.outcome_stamp.clone().filter(|_| !blinded),
+            touched_by: episode.touched_stamp.clone().filter(|_| !blinded),
         }
     }
 
@@ -236,6 +262,13 @@ impl EpisodeView {
                 .then_some(DecidedBy::Fallback),
                 corrected: step
                     .and_then(|step| step.corrected.clone())
+                    .filter(|_| !blinded),
+                reported: match step {
+                    Some(step) => step.stamp.clone(),
+                    None => end.and_then(|end| end.stamp.clone()),
+                },
+                corrected_by: step
+                    .and_then(|step| step.corrected_stamp.clone())
                     .filter(|_| !blinded),
             })
         });
@@ -283,6 +316,9 @@ pub struct Estimates {
     pub learner: String,
     /// The sequence number of the last event that is included.
     pub as_of: u64,
+    /// The time of that event, RFC 3339; left out for a study of rules before 4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// The hash of that event.
     pub hash: String,
     /// The number of learned episodes.
@@ -320,6 +356,7 @@ impl Estimates {
             study: study.name.clone(),
             learner: study.learner.label().into(),
             as_of: state.head.seq,
+            at: state.head.details.at.clone(),
             hash: state.head.hash.clone(),
             learned: state.head.counted_learned(),
             estimates,

@@ -8,6 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::token::Token;
+use super::uses::LastUses;
 use super::{TokenError, TokenStore};
 
 /// How long to wait for the lock; its holder writes some kilobytes.
@@ -118,6 +119,29 @@ impl TokenFile {
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
     }
 
+    /// The last uses, which are in a file of their own: the service need not write the tokens. They are for information: a
+    /// damaged file counts as empty.
+    fn uses(&self) -> LastUses {
+        let text = fs::read_to_string(beside(&self.path, ".uses"));
+        let uses = text.ok().and_then(|text| serde_json::from_str(&text).ok());
+        let uses: LastUses = uses.unwrap_or_default();
+        let proper = |(_, time): &(String, String)| humantime::parse_rfc3339(time).is_ok();
+        uses.into_iter().filter(proper).collect()
+    }
+
+    /// Adds last uses.
+    pub(super) fn write_uses(&self, new: &LastUses) -> io::Result<()> {
+        let mut uses = self.uses();
+        uses.extend(new.clone());
+        let path = beside(&self.path, ".uses");
+        let temporary = beside(&path, ".new");
+        let mut options = OpenOptions::new();
+        let options = options.create(true).write(true).truncate(true).mode(0o600);
+        let mut file = options.open(&temporary)?;
+        file.write_all(serde_json::to_string_pretty(&uses)?.as_bytes())?;
+        fs::rename(&temporary, &path)
+    }
+
     fn failed(&self, error: io::Error) -> TokenError {
         TokenError::Write(self.path.clone(), error)
     }
@@ -125,7 +149,12 @@ impl TokenFile {
 
 impl TokenStore for TokenFile {
     fn list(&self) -> Result<Vec<Token>, TokenError> {
-        self.read().map(|(tokens, _)| tokens)
+        let (mut tokens, _) = self.read()?;
+        let mut uses = self.uses();
+        for token in &mut tokens {
+            token.used = uses.remove(&token.id);
+        }
+        Ok(tokens)
     }
 
     /// Creates the file if there is none.
@@ -182,7 +211,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::thread;
 
-    use super::super::Role;
+    use super::super::{NewToken, Role};
     use super::*;
 
     fn fresh() -> (tempfile::TempDir, TokenFile) {
@@ -199,9 +228,11 @@ mod tests {
     fn stores_tokens_without_their_secrets() {
         let (_folder, file) = fresh();
         assert!(matches!(file.list(), Err(TokenError::Missing { .. })));
-        let (token, secret) = file.new_token("ward", Role::Operator, None).unwrap();
-        let studies = Some(vec!["one".into()]);
-        let (other, _) = file.new_token("nurse", Role::Blinded, studies).unwrap();
+        let (token, secret) = file
+            .new_token(&NewToken::new("ward", Role::Operator))
+            .unwrap();
+        let bound = NewToken::new("nurse", Role::Blinded).only_in(&["one"]);
+        let (other, _) = file.new_token(&bound).unwrap();
         assert_eq!(file.list().unwrap(), [token.clone(), other]);
         assert_eq!(mode(file.path()), 0o600);
         assert_eq!(mode(file.folder()), 0o700);
@@ -232,17 +263,19 @@ mod tests {
     fn revokes_by_id_or_name_repeatedly() {
         let (_folder, file) = fresh();
         assert!(matches!(file.revoke("a"), Err(TokenError::Missing { .. })));
-        let (a, _) = file.new_token("a", Role::Viewer, None).unwrap();
-        let error = file.new_token("a", Role::Viewer, None).unwrap_err();
+        let (a, _) = file.new_token(&NewToken::new("a", Role::Viewer)).unwrap();
+        let error = file
+            .new_token(&NewToken::new("a", Role::Viewer))
+            .unwrap_err();
         assert!(error.to_string().contains(&a.id), "{error}");
         let revoked = file.revoke("a").unwrap();
         assert_eq!(revoked.id, a.id);
         assert!(revoked.revoked.is_some());
         assert_eq!(file.revoke("a").unwrap(), revoked);
         // The name is free again, and selects the active token.
-        let (b, _) = file.new_token("a", Role::Viewer, None).unwrap();
+        let (b, _) = file.new_token(&NewToken::new("a", Role::Viewer)).unwrap();
         assert_eq!(file.revoke("a").unwrap().id, b.id);
-        let (c, _) = file.new_token("c", Role::Viewer, None).unwrap();
+        let (c, _) = file.new_token(&NewToken::new("c", Role::Viewer)).unwrap();
         assert_eq!(file.revoke(&c.id).unwrap().id, c.id);
         assert!(file.list().unwrap().iter().all(|t| t.revoked.is_some()));
         let error = file.revoke("unknown").unwrap_err().to_string();
@@ -255,7 +288,7 @@ mod tests {
     #[test]
     fn an_invalid_file_is_an_error_and_stays_unchanged() {
         let (_folder, file) = fresh();
-        let (token, _) = file.new_token("a", Role::Viewer, None).unwrap();
+        let (token, _) = file.new_token(&NewToken::new("a", Role::Viewer)).unwrap();
         let good = fs::read_to_string(file.path()).unwrap();
         let one = good.trim().trim_start_matches('[').trim_end_matches(']');
         let changed = [
@@ -278,7 +311,8 @@ mod tests {
             fs::write(file.path(), &bad).unwrap();
             for result in [
                 file.list().map(|_| ()),
-                file.new_token("b", Role::Viewer, None).map(|_| ()),
+                file.new_token(&NewToken::new("b", Role::Viewer))
+                    .map(|_| ()),
                 file.revoke("a").map(|_| ()),
             ] {
                 let error = result.unwrap_err().to_string();
@@ -294,7 +328,7 @@ mod tests {
     #[test]
     fn rejects_a_file_that_other_users_can_write() {
         let (_folder, file) = fresh();
-        file.new_token("a", Role::Viewer, None).unwrap();
+        file.new_token(&NewToken::new("a", Role::Viewer)).unwrap();
         let set = |mode| fs::set_permissions(file.path(), Permissions::from_mode(mode)).unwrap();
         for bad in [0o660, 0o602, 0o666] {
             set(bad);
@@ -303,8 +337,51 @@ mod tests {
         }
         // Permissions of a group are kept.
         set(0o640);
-        file.new_token("b", Role::Viewer, None).unwrap();
+        file.new_token(&NewToken::new("b", Role::Viewer)).unwrap();
         assert_eq!(mode(file.path()), 0o640);
+    }
+
+    #[test]
+    fn a_rotated_token_has_a_new_secret_and_the_old_one_ends() {
+        let (_folder, file) = fresh();
+        let day = Duration::from_secs(86_400);
+        let bound = NewToken {
+            owner: Some("Anna Meyer".into()),
+            lifetime: Some(30 * day),
+            ..NewToken::new("ward", Role::Operator).only_in(&["one"])
+        };
+        let (first, old) = file.new_token(&bound).unwrap();
+        assert_eq!(first.person(), "Anna Meyer");
+        let (second, new) = file.rotate("ward", day).unwrap();
+        assert_ne!(old.reveal(), new.reveal());
+        assert_eq!(
+            (&second.name, &second.owner, &second.studies, second.role),
+            (&first.name, &first.owner, &first.studies, first.role)
+        );
+        assert!(second.expires >= first.expires);
+        // The old one is valid for another day, the name is taken, and the next rotation replaces the newer one.
+        let tokens = file.list().unwrap();
+        assert!(tokens[0].is_active() && tokens[0].expires < first.expires);
+        assert!(
+            file.new_token(&NewToken::new("ward", Role::Viewer))
+                .is_err()
+        );
+        let error = file.revoke("ward").unwrap_err().to_string();
+        assert!(
+            error.contains(&first.id) && error.contains(&second.id),
+            "{error}"
+        );
+        let (third, _) = file.rotate("ward", Duration::ZERO).unwrap();
+        let tokens = file.list().unwrap();
+        assert!(tokens[0].is_active() && tokens[1].revoked.is_some());
+        assert_eq!(tokens[2], third);
+        let error = file.rotate(&second.id, day).unwrap_err().to_string();
+        assert!(error.contains("revoked"), "{error}");
+        let ever = NewToken {
+            lifetime: Some(Duration::MAX),
+            ..NewToken::new("ever", Role::Viewer)
+        };
+        assert!(file.new_token(&ever).is_err());
     }
 
     #[test]
@@ -316,7 +393,7 @@ mod tests {
                 scope.spawn(move || {
                     for i in 0..10 {
                         let name = format!("{writer}-{i}");
-                        file.new_token(&name, Role::Viewer, None).unwrap();
+                        file.new_token(&NewToken::new(&name, Role::Viewer)).unwrap();
                         if i % 2 == 0 {
                             file.revoke(&name).unwrap();
                         }
@@ -332,11 +409,11 @@ mod tests {
     #[test]
     fn a_link_stays_a_link() {
         let (folder, file) = fresh();
-        file.new_token("a", Role::Viewer, None).unwrap();
+        file.new_token(&NewToken::new("a", Role::Viewer)).unwrap();
         let link = folder.path().join("link.json");
         symlink(file.path(), &link).unwrap();
         TokenFile::at(&link)
-            .new_token("b", Role::Viewer, None)
+            .new_token(&NewToken::new("b", Role::Viewer))
             .unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(file.list().unwrap().len(), 2);

@@ -36,6 +36,8 @@ pub enum Permission {
     Act,
     /// What is recommended in every step and state. Its changes show what was learned.
     Policy,
+    /// The health of a study, which depends on what was learned.
+    Health,
     /// Correct an outcome.
     Amend,
     /// Read an episode.
@@ -61,12 +63,19 @@ impl Role {
             Role::Admin => true,
             Role::Operator => matches!(
                 permission,
-                P::ReadStudy | P::Act | P::Policy | P::Amend | P::ReadEpisode | P::Compare
+                P::ReadStudy
+                    | P::Act
+                    | P::Policy
+                    | P::Health
+                    | P::Amend
+                    | P::ReadEpisode
+                    | P::Compare
             ),
             Role::Viewer => matches!(
                 permission,
                 P::ReadStudy
                     | P::Policy
+                    | P::Health
                     | P::ReadEpisode
                     | P::Compare
                     | P::Estimates
@@ -108,13 +117,14 @@ pub(super) mod tests {
     use super::*;
 
     /// Admin, operator, viewer, blinded.
-    pub const TABLE: [(Permission, [bool; 4]); 12] = [
+    pub const TABLE: [(Permission, [bool; 4]); 13] = [
         (Permission::CreateStudy, [true, false, false, false]),
         (Permission::CloseStudy, [true, false, false, false]),
         (Permission::Import, [true, false, false, false]),
         (Permission::ReadStudy, [true, true, true, true]),
         (Permission::Act, [true, true, false, true]),
         (Permission::Policy, [true, true, true, false]),
+        (Permission::Health, [true, true, true, false]),
         (Permission::Amend, [true, true, false, false]),
         (Permission::ReadEpisode, [true, true, true, true]),
         (Permission::Compare, [true, true, true, false]),

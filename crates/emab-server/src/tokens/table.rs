@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use super::secret::Hash;
 use super::token::Token;
+use super::uses::{LastUses, Uses};
 use super::{Check, TokenError, TokenStore};
 use crate::store::{StoreError, TokenRows};
 
@@ -126,6 +127,7 @@ fn answer(mut rows: Box<dyn TokenRows>, questions: &Receiver<Question>) {
     // Parsed rows; a changed one has another text.
     let mut parsed: HashMap<String, Arc<Token>> = HashMap::new();
     let (mut failed, mut last) = (false, None::<Instant>);
+    let mut uses = Uses::default();
     while let Ok(first) = questions.recv() {
         if let Some(wait) = last.and_then(|last| GAP.checked_sub(last.elapsed())) {
             std::thread::sleep(wait);
@@ -149,10 +151,40 @@ fn answer(mut rows: Box<dyn TokenRows>, questions: &Receiver<Question>) {
         }
         failed = found.is_err();
         let tokens = found.map(|bodies| by_hash(&bodies, &mut parsed));
+        let mut new = None;
         for Question { hash, reply } in batch {
+            let verdict = verdict(&tokens, hash);
+            if let Check::Valid(token) = &verdict {
+                new = uses.record(&token.id, crate::clock::now()).or(new);
+            }
             // The receiver may be gone.
-            let _ = reply.send(verdict(&tokens, hash));
+            let _ = reply.send(verdict);
         }
+        write(&mut *rows, new.unwrap_or_default());
+    }
+    write(&mut *rows, uses.take());
+}
+
+/// Writes last uses into the rows of their tokens, which keep later ones.
+fn write(rows: &mut dyn TokenRows, uses: LastUses) {
+    if uses.is_empty() {
+        return;
+    }
+    let written = rows.change(&mut |bodies| {
+        let used = |body: &String| {
+            let mut token = parse_one(body).ok()?;
+            let time = uses.get(&token.id)?;
+            if token.used.as_ref() >= Some(time) {
+                return None;
+            }
+            token.used = Some(time.clone());
+            let body = serde_json::to_string(&token).ok()?;
+            Some((token.id, body))
+        };
+        bodies.iter().filter_map(used).collect()
+    });
+    if let Err(error) = written {
+        tracing::warn!(%error, "the last uses of tokens are not recorded");
     }
 }
 
@@ -190,7 +222,7 @@ fn verdict(tokens: &Result<HashMap<Hash, Arc<Token>>, StoreError>, hash: Option<
         Err(error) => return Check::Unavailable(error.to_string()),
     };
     let known = hash.and_then(|hash| tokens.get(&hash));
-    match known.filter(|token| token.revoked.is_none()) {
+    match known.filter(|token| token.is_active()) {
         Some(token) => Check::Valid(token.clone()),
         None => Check::Invalid,
     }

@@ -1,10 +1,13 @@
 //! A token without its secret.
 
+use std::time::{Duration, SystemTime};
+
 use emab_problem::{NAME_RULE, is_name};
 use serde::{Deserialize, Serialize};
 
 use super::secret::{Hash, Secret};
 use super::{Permission, Role, TokenError};
+use crate::domain::check_person;
 
 const MAX_NAME: usize = 64;
 
@@ -14,8 +17,11 @@ const MAX_NAME: usize = 64;
 pub struct Token {
     /// The first 8 hexadecimal digits of the hash.
     pub id: String,
-    /// The name of its owner.
+    /// Its name, by which `emab token` knows it.
     pub name: String,
+    /// The person who acts with it; its name if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
     /// The role.
     pub role: Role,
     /// The studies it is bound to; `None` for all, including future ones.
@@ -28,26 +34,120 @@ pub struct Token {
     /// The time of revocation, if it was revoked.
     #[serde(deserialize_with = "Option::deserialize")]
     pub revoked: Option<String>,
+    /// The time from which on it is not valid, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// The time of its last use, to the minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<String>,
+}
+
+/// A token to be created.
+#[derive(Clone, Debug)]
+pub struct NewToken {
+    /// Its name.
+    pub name: String,
+    /// The role.
+    pub role: Role,
+    /// The studies it is bound to; `None` for all.
+    pub studies: Option<Vec<String>>,
+    /// The person who acts with it; its name if left out.
+    pub owner: Option<String>,
+    /// How long it is valid; for ever if left out.
+    pub lifetime: Option<Duration>,
+}
+
+impl NewToken {
+    /// A token for all studies, without an end.
+    pub fn new(name: &str, role: Role) -> NewToken {
+        NewToken {
+            name: name.into(),
+            role,
+            studies: None,
+            owner: None,
+            lifetime: None,
+        }
+    }
+
+    /// Bound to these studies.
+    #[must_use]
+    pub fn only_in(mut self, studies: &[&str]) -> NewToken {
+        self.studies = Some(studies.iter().map(|study| (*study).into()).collect());
+        self
+    }
 }
 
 impl Token {
-    pub(super) fn new(
-        name: &str,
-        role: Role,
-        studies: Option<Vec<String>>,
-        hash: Hash,
-    ) -> Result<Token, TokenError> {
+    pub(super) fn new(new: &NewToken, hash: Hash) -> Result<Token, TokenError> {
+        let created = crate::clock::now();
+        let expires = new.lifetime.map(|lifetime| after(created, lifetime));
         let token = Token {
             id: hash.id(),
-            name: name.into(),
-            role,
-            studies,
+            name: new.name.clone(),
+            owner: new.owner.clone(),
+            role: new.role,
+            studies: new.studies.clone(),
             hash,
-            created: now(),
+            created: text(created),
             revoked: None,
+            expires: expires.transpose()?.map(text),
+            used: None,
         };
         token.check()?;
         Ok(token)
+    }
+
+    /// The person who acts with it.
+    pub fn person(&self) -> &str {
+        self.owner.as_ref().unwrap_or(&self.name)
+    }
+
+    /// Whether it is neither revoked nor expired.
+    pub fn is_active(&self) -> bool {
+        self.revoked.is_none() && !self.has_expired()
+    }
+
+    /// Whether it has expired.
+    pub fn has_expired(&self) -> bool {
+        let ends = self.expires.as_deref().and_then(time);
+        ends.is_some_and(|ends| ends <= crate::clock::now())
+    }
+
+    /// Whether another reading of it grants the same: all but the last use is equal.
+    pub(super) fn is_unchanged(&self, other: &Token) -> bool {
+        let used = other.used.clone();
+        Token {
+            used,
+            ..self.clone()
+        } == *other
+    }
+
+    /// What a new token needs to take its place, with the same lifetime.
+    pub(super) fn successor(&self) -> NewToken {
+        let times = (self.expires.as_deref().and_then(time), time(&self.created));
+        let lifetime = match times {
+            (Some(ends), Some(begins)) => ends.duration_since(begins).ok(),
+            _ => None,
+        };
+        NewToken {
+            name: self.name.clone(),
+            role: self.role,
+            studies: self.studies.clone(),
+            owner: self.owner.clone(),
+            lifetime,
+        }
+    }
+
+    /// Lets it expire after this time at the latest; revokes it if there is none.
+    pub(super) fn expire_after(&mut self, grace: Duration) -> Result<(), TokenError> {
+        if grace.is_zero() {
+            self.revoke();
+            return Ok(());
+        }
+        let ends = after(crate::clock::now(), grace)?;
+        let earlier = self.expires.as_deref().and_then(time);
+        self.expires = Some(text(earlier.map_or(ends, |it| it.min(ends))));
+        Ok(())
     }
 
     /// Checks what the types do not express.
@@ -64,6 +164,10 @@ impl Token {
                 "the name `{name}` looks like an id (8 hexadecimal digits)"
             ));
         }
+        if let Some(owner) = &self.owner {
+            let checked = check_person(owner);
+            checked.map_err(|it| TokenError::Rule(format!("`owner`: {}", it.detail)))?;
+        }
         if let Some(studies) = &self.studies {
             if studies.is_empty() {
                 return wrong("`studies` is empty; `null` stands for all studies".into());
@@ -76,10 +180,12 @@ impl Token {
         let times = [
             ("created", Some(&self.created)),
             ("revoked", self.revoked.as_ref()),
+            ("expires", self.expires.as_ref()),
+            ("used", self.used.as_ref()),
         ];
         for (field, time) in times {
             if let Some(time) = time
-                && humantime::parse_rfc3339(time).is_err()
+                && self::time(time).is_none()
             {
                 let expected = "expected a time such as `2026-01-31T12:00:00Z`";
                 return wrong(format!("`{field}` is `{time}`, {expected}"));
@@ -88,23 +194,26 @@ impl Token {
         Ok(())
     }
 
-    /// A new token beside these, and its secret.
-    pub(super) fn make(
-        tokens: &[Token],
-        name: &str,
-        role: Role,
-        studies: Option<Vec<String>>,
-    ) -> Result<(Token, Secret), TokenError> {
-        let of_name = |token: &&Token| token.name == name && token.revoked.is_none();
+    /// A new token beside these, none of which may have its name, and its secret.
+    pub(super) fn make(tokens: &[Token], new: &NewToken) -> Result<(Token, Secret), TokenError> {
+        let of_name = |token: &&Token| token.name == new.name && token.is_active();
         if let Some(token) = tokens.iter().find(of_name) {
-            return Err(TokenError::Taken(name.into(), token.id.clone()));
+            return Err(TokenError::Taken(new.name.clone(), token.id.clone()));
         }
+        Token::make_beside(tokens, new)
+    }
+
+    /// A new token beside these, and its secret.
+    pub(super) fn make_beside(
+        tokens: &[Token],
+        new: &NewToken,
+    ) -> Result<(Token, Secret), TokenError> {
         loop {
             let secret = Secret::new()?;
             let Some(hash) = Hash::of(secret.reveal()) else {
                 return Err(TokenError::Random("a secret came out malformed".into()));
             };
-            let token = Token::new(name, role, studies.clone(), hash)?;
+            let token = Token::new(new, hash)?;
             // Ids must be unique; a collision has probability 2^-32.
             if tokens.iter().all(|other| other.id != token.id) {
                 return Ok((token, secret));
@@ -124,7 +233,7 @@ impl Token {
         };
         let mut found = at(&|token| token.id == id_or_name);
         if found.is_empty() {
-            found = at(&|token| token.name == id_or_name && token.revoked.is_none());
+            found = at(&|token| token.name == id_or_name && token.is_active());
         }
         if found.is_empty() {
             found = at(&|token| token.name == id_or_name);
@@ -141,7 +250,8 @@ impl Token {
     }
 
     pub(super) fn revoke(&mut self) {
-        self.revoked.get_or_insert_with(now);
+        self.revoked
+            .get_or_insert_with(|| text(crate::clock::now()));
     }
 
     /// Whether it may see a study.
@@ -163,8 +273,20 @@ impl Token {
     }
 }
 
-fn now() -> String {
-    humantime::format_rfc3339_seconds(crate::clock::now()).to_string()
+fn text(time: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(time).to_string()
+}
+
+fn time(text: &str) -> Option<SystemTime> {
+    humantime::parse_rfc3339(text).ok()
+}
+
+/// A later time; fails if it is too late to be written.
+fn after(begin: SystemTime, duration: Duration) -> Result<SystemTime, TokenError> {
+    /// A hundred years.
+    const LONGEST: Duration = Duration::from_secs(100 * 366 * 86_400);
+    let end = begin.checked_add(duration).filter(|_| duration <= LONGEST);
+    end.ok_or_else(|| TokenError::Rule("a token is valid for at most a hundred years".into()))
 }
 
 pub(super) fn is_id(text: &str) -> bool {
@@ -190,8 +312,8 @@ mod tests {
 
     fn token(name: &str, role: Role, studies: Option<&[&str]>) -> Result<Token, TokenError> {
         let hash = Hash::of(&format!("emab_{}", "1".repeat(64))).unwrap();
-        let studies = studies.map(|list| list.iter().map(|study| (*study).into()).collect());
-        Token::new(name, role, studies, hash)
+        let new = NewToken::new(name, role);
+        Token::new(&studies.map_or(new.clone(), |list| new.only_in(list)), hash)
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::file::TokenFile;
 use super::secret::Hash;
 use super::token::Token;
+use super::uses::{LastUses, Uses};
 use super::{Check, TokenError};
 
 /// The time between two looks at the file.
@@ -30,6 +31,7 @@ pub(super) struct WatchedFile {
     known: RwLock<Option<Arc<Known>>>,
     /// The file at the last look, or the error, so that it is logged once and not every second.
     seen: Mutex<Result<Stamp, String>>,
+    uses: Mutex<Uses>,
 }
 
 /// Changes whenever the file changes: device, inode, length, and times of modification and change.
@@ -61,6 +63,7 @@ impl WatchedFile {
             due: AtomicU64::new(millis(every)),
             known: RwLock::new(Some(Arc::new(index(tokens)))),
             seen: Mutex::new(Ok(stamp(&meta))),
+            uses: Mutex::default(),
         })
     }
 
@@ -92,8 +95,23 @@ impl WatchedFile {
         let Some(known) = self.known() else {
             return Check::NoFile;
         };
-        let token = known.get(hash).filter(|token| token.revoked.is_none());
+        let token = known.get(hash).filter(|token| token.is_active());
         token.map_or(Check::Invalid, |token| Check::Valid(token.clone()))
+    }
+
+    /// Records the use of a token.
+    pub(super) fn record_use(&self, token: &Token) {
+        let uses = self.uses.lock();
+        let mut uses = uses.unwrap_or_else(PoisonError::into_inner);
+        if let Some(new) = uses.record(&token.id, crate::clock::now()) {
+            self.write(&new);
+        }
+    }
+
+    fn write(&self, uses: &LastUses) {
+        if let Err(error) = self.file.write_uses(uses) {
+            tracing::warn!(%error, "the last uses of tokens are not recorded");
+        }
     }
 
     /// Looks at the file if it is due; one request per second does, and the others do not wait.
@@ -142,6 +160,16 @@ impl WatchedFile {
     }
 }
 
+impl Drop for WatchedFile {
+    fn drop(&mut self) {
+        let uses = self.uses.get_mut();
+        let rest = uses.unwrap_or_else(PoisonError::into_inner).take();
+        if !rest.is_empty() {
+            self.write(&rest);
+        }
+    }
+}
+
 fn index(tokens: Vec<Token>) -> Known {
     let entry = |token: Token| (token.hash.clone(), Arc::new(token));
     tokens.into_iter().map(entry).collect()
@@ -155,7 +183,7 @@ fn millis(duration: Duration) -> u64 {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use super::super::{Role, Secret, TokenStore};
+    use super::super::{NewToken, Role, Secret, TokenStore};
     use super::*;
 
     struct Fixture {
@@ -167,7 +195,7 @@ mod tests {
     fn place() -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let file = TokenFile::at(folder.path().join("tokens.json"));
-        let (_, secret) = file.new_token("a", Role::Operator, None).unwrap();
+        let (_, secret) = file.new_token(&NewToken::new("a", Role::Operator)).unwrap();
         Fixture {
             _folder: folder,
             file,
@@ -206,7 +234,10 @@ mod tests {
         let place = place();
         let path = place.file.path();
         let tokens = WatchedFile::look_every(path, Duration::ZERO).unwrap();
-        let (_, second) = place.file.new_token("b", Role::Viewer, None).unwrap();
+        let (_, second) = place
+            .file
+            .new_token(&NewToken::new("b", Role::Viewer))
+            .unwrap();
         assert_eq!(name(check(&tokens, &second)), "b");
         let good = fs::read(path).unwrap();
         let mode = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -235,5 +266,32 @@ mod tests {
         place.file.revoke("b").unwrap();
         assert_eq!(check(&tokens, &second), Check::Invalid);
         assert_eq!(name(check(&tokens, &place.secret)), "a");
+    }
+
+    #[test]
+    fn records_last_uses_beside_the_file() {
+        let place = place();
+        let (other, _) = place
+            .file
+            .new_token(&NewToken::new("b", Role::Viewer))
+            .unwrap();
+        let before = fs::read(place.file.path()).unwrap();
+        let tokens = WatchedFile::new(place.file.path()).unwrap();
+        let Check::Valid(token) = check(&tokens, &place.secret) else {
+            panic!("the token is valid");
+        };
+        let used = || place.file.list().unwrap().into_iter().map(|it| it.used);
+        assert_eq!(used().collect::<Vec<_>>(), [None, None]);
+        // The first use is written at once, the others when the service ends.
+        tokens.record_use(&token);
+        assert!(used().next().unwrap().is_some());
+        tokens.record_use(&other);
+        assert_eq!(used().next_back(), Some(None));
+        drop(tokens);
+        assert!(used().all(|it| it.is_some()));
+        assert_eq!(fs::read(place.file.path()).unwrap(), before);
+        // A damaged file of uses is no reason to reject tokens.
+        fs::write(place.file.path().with_extension("json.uses"), "[").unwrap();
+        assert_eq!(used().collect::<Vec<_>>(), [None, None]);
     }
 }

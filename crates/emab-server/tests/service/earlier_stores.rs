@@ -214,11 +214,11 @@ async fn rules_of_a_later_version_are_rejected() {
     let client = clinic().await;
     let log = client.export().await;
     let record = Record::from_line(log.trim_end()).unwrap();
-    let text = record.text.replacen("\"rules\":3", "\"rules\":4", 1);
+    let text = record.text.replacen("\"rules\":4", "\"rules\":5", 1);
     assert_ne!(text, record.text);
     let later = Record::new(1, text).line();
     let refused = TestServer::new().study("clinic").import(&later).await;
-    refused.expect_error(422).says("rules 4");
+    refused.expect_error(422).says("rules 5");
     assert!(!audit_export(format!("{later}\n").as_bytes()).is_clean());
 }
 

@@ -41,6 +41,7 @@ async fn the_paths_are_pinned() {
         "GET /v1/studies/{study}/episodes/{episode}/decisions/{step}:replay",
         "GET /v1/studies/{study}/estimates",
         "GET /v1/studies/{study}/events",
+        "GET /v1/studies/{study}/health",
         "GET /v1/studies/{study}/policy",
         "GET /v1/studies/{study}:export",
         "POST /v1/studies/{study}/episodes",

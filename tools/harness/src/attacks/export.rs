@@ -78,10 +78,14 @@ impl Export {
             Some(_) => ",\"salt\":\"00112233445566778899aabbccddeeff\"",
             None => "",
         };
+        let person = match last.get("person") {
+            Some(person) => format!(",\"person\":{person}"),
+            None => String::new(),
+        };
         let previous = self.hashes.last().map_or("", String::as_str);
         let [by, at] = [by, at].map(Value::from);
         format!(
-            "{{\"seq\":{seq},\"at\":{at},\"by\":{by},\"previous\":\"{previous}\"{salt},\"kind\":\"{kind}\",\"data\":{data}}}"
+            "{{\"seq\":{seq},\"at\":{at},\"by\":{by}{person},\"previous\":\"{previous}\"{salt},\"kind\":\"{kind}\",\"data\":{data}}}"
         )
     }
 }

@@ -357,6 +357,14 @@ fn altered(export: &Export) -> Vec<Forgery> {
             wrong,
         );
     }
+    for wrong in ["", " x", "a\nb", "a\u{202e}b", &*long] {
+        add(
+            format!("`person` {wrong:?}"),
+            opened,
+            |event, value| event["person"] = value.into(),
+            wrong,
+        );
+    }
     for wrong in ["", " ", "\u{200b}"] {
         let change = |event: &mut Value, value: &str| event["data"]["reason"] = value.into();
         add(

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use emab_server::store::{Address, Store};
-use emab_server::tokens::{Role, TokenFile, TokenStore};
+use emab_server::tokens::{NewToken, Role, TokenFile, TokenStore};
 use emab_testkit::postgres::Server;
 use tempfile::TempDir;
 
@@ -61,7 +61,8 @@ impl Environment {
             Some(server) => server.database("studies")?,
         };
         let tokens = at("tokens.json");
-        let (_, secret) = TokenFile::at(&tokens).new_token("harness", Role::Admin, None)?;
+        let (_, secret) =
+            TokenFile::at(&tokens).new_token(&NewToken::new("harness", Role::Admin))?;
         let fault = fault.and_then(|fault| fault.to_possible_value());
         let after = fault.map_or_else(Vec::new, |it| vec!["--plant".into(), it.get_name().into()]);
         Ok(Environment {

@@ -116,7 +116,7 @@ impl CommandExecutor<'_> {
             && let Some(&x) = corrected.states.last()
         {
             self.refresh()?;
-            let (decision, shadow) = self.state.decide_anew(&episode, x);
+            let (decision, shadow) = self.state.decide_anew(&episode, x, self.at);
             amended.decision = Some(to_raw_value(&decision).map_err(internal)?);
             amended.shadow = shadow;
         }

@@ -48,7 +48,7 @@ pub(super) fn log(queued: &Queued, outcome: &Outcome) {
         && let Outcome::Done(Ok(reply)) = outcome
         && let ReplyBody::Study(head) = &reply.body
     {
-        let (study, by) = (&head.name, &queued.job.by);
+        let (study, by) = (&head.name, &queued.job.by.token);
         let (seq, hash) = (head.seq, &head.hash);
         tracing::warn!(
             study,

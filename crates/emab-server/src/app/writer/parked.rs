@@ -38,7 +38,7 @@ impl Parked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Command;
+    use crate::domain::{Author, Command};
 
     #[test]
     fn a_few_corrections_are_prepared_together_while_other_studies_are_in_use() {
@@ -49,7 +49,10 @@ mod tests {
             let job = |number: usize| Job {
                 study: "clinic".into(),
                 command: Command::Close,
-                by: number.to_string(),
+                by: Author {
+                    token: number.to_string(),
+                    person: String::new(),
+                },
                 reply: tokio::sync::oneshot::channel().0,
             };
             let mut parked = Parked {
@@ -58,7 +61,10 @@ mod tests {
             };
             for part in parts {
                 let jobs = parked.prepare(others_in_use);
-                assert_eq!(jobs.iter().map(|job| &*job.by).collect::<String>(), part);
+                assert_eq!(
+                    jobs.iter().map(|job| &*job.by.token).collect::<String>(),
+                    part
+                );
             }
             assert!(parked.corrections.is_empty());
         }

@@ -8,6 +8,7 @@ use emab_server::app::error::ServiceError;
 use emab_server::app::fair_queue::{FairQueue, QueueLimits};
 use emab_server::app::metrics::Metrics;
 use emab_server::app::writer::{GroupCommitWriter, Job, Work};
+use emab_server::domain::author::Author;
 use emab_server::domain::command::{Command, Reply, ReplyBody, RestoreEvents};
 use emab_server::domain::event::Record;
 use emab_server::domain::study::Study;
@@ -55,7 +56,10 @@ impl Writer {
         let job = Job {
             study: study.into(),
             command,
-            by: "00000001".into(),
+            by: Author {
+                token: "00000001".into(),
+                person: "Anna".into(),
+            },
             reply,
         };
         let pushed = self.jobs.push(study, "00000001", Work::Job(job));

@@ -56,9 +56,9 @@ async fn an_episode_is_read_with_all_its_steps() {
     let read = client.run(script).await.pop().unwrap();
     let expected = json!([
         {"step": 1, "state": "unknown", "decision": first.json(), "action": "scan", "feedback": "negative",
-            "override": true, "reason": "as I see it"},
+            "override": true, "reason": "as I see it", "reported": {"at": second.at("/at"), "by": "admin"}},
         {"step": 2, "state": "clear", "decision": second.json(), "action": "stop", "feedback": null,
-            "override": false, "reason": "enough"},
+            "override": false, "reason": "enough", "reported": read.at("/ended_by")},
     ]);
     assert_eq!(read.at("/steps"), expected);
     // The list contains it without its steps.

@@ -126,7 +126,7 @@ async fn events_are_not_appended_to_a_live_study() {
     let event = |at: &str, by: &str, salt: &str, kind: &str, data: &str| {
         let (seq, previous) = (last.seq + 1, &last.hash);
         let text = format!(
-            r#"{{"seq":{seq},"at":"{at}","by":"{by}","previous":"{previous}",{salt}"kind":"{kind}","data":{data}}}"#
+            r#"{{"seq":{seq},"at":"{at}","by":"{by}","person":"Anna","previous":"{previous}",{salt}"kind":"{kind}","data":{data}}}"#
         );
         Record::new(seq, text).line()
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use emab_server::tokens::TokenStore;
+use emab_server::tokens::{NewToken, TokenStore};
 
 use crate::support::every_command::COMMANDS;
 use crate::support::study::{StudyClient, clinic};
@@ -38,6 +38,7 @@ GET /events
 GET :export
 DELETE -
 POST :import {"id": "q", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]}
+GET /health
 "#;
 
 async fn call(client: &StudyClient, token: &str, (method, rest, body): Call) -> Answer {
@@ -55,7 +56,7 @@ async fn each_role_has_its_permissions() {
     let mut seq = client.seq().await;
     let needs = [
         "", "R", "", "", "", "", "L", "P", "A", "R", "R", "A", "A", "A", "A", "A", "M", "M", "M",
-        "L", "L", "L", "", "",
+        "L", "L", "L", "", "", "P",
     ];
     for (call_, need) in CALLS.iter().zip(needs) {
         for (token, may) in [
@@ -106,7 +107,7 @@ async fn a_blinded_token_sees_the_recommended_action_only() {
     let open = blind(call(&client, &server.blinded, CALLS[8]).await);
     let fields = open.json();
     let fields: BTreeSet<&str> = fields.as_object().unwrap().keys().map(|f| &**f).collect();
-    let expected = "action as_of episode state step study";
+    let expected = "action as_of at episode state step study";
     assert_eq!(fields, expected.split(' ').collect());
     assert_eq!(open.at("/action"), seen.at("/action"));
     let ask = blind(call(&client, &server.blinded, CALLS[11]).await);
@@ -214,7 +215,10 @@ async fn a_blinded_token_sees_no_outcome() {
     "#;
     client.run(script).await;
     let role = emab_server::tokens::Role::Blinded;
-    let (_, secret) = server.tokens.new_token("nurse", role, None).unwrap();
+    let (_, secret) = server
+        .tokens
+        .new_token(&NewToken::new("nurse", role))
+        .unwrap();
     for seen in [
         ("GET", "/episodes", ""),
         ("GET", "/episodes/p1", ""),

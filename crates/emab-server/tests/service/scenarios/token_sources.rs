@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::http::Request;
 use emab_server::store::Backend;
 use emab_server::store::postgres::Postgres;
-use emab_server::tokens::{Role, TokenFile, TokenStore, TokenTable};
+use emab_server::tokens::{NewToken, Role, TokenFile, TokenStore, TokenTable};
 use emab_testkit::postgres::Server;
 
 use crate::support::{Answer, TestServer};
@@ -85,7 +85,7 @@ async fn a_revocation_in_the_database_reaches_all_copies_at_once() {
     let admin = copies[0].admin.clone();
     for round in 0..5 {
         let (one, name) = (tokens.clone(), format!("t{round}"));
-        let new = move || one.new_token(&name, Role::Viewer, None).unwrap();
+        let new = move || one.new_token(&NewToken::new(&name, Role::Viewer)).unwrap();
         let (token, secret) = tokio::task::spawn_blocking(new).await.unwrap();
         assert_eq!(asks(secret.reveal()).await, [200, 200]);
         let one = tokens.clone();
@@ -93,6 +93,11 @@ async fn a_revocation_in_the_database_reaches_all_copies_at_once() {
         tokio::task::spawn_blocking(revoke).await.unwrap();
         assert_eq!(asks(secret.reveal()).await, [401, 401]);
     }
+    // Uses are written into the rows, once a minute from each copy.
+    let one = tokens.clone();
+    let list = move || one.list().unwrap();
+    let listed = tokio::task::spawn_blocking(list).await.unwrap();
+    assert!(listed.iter().any(|token| token.used.is_some()));
     // Rows that were changed by hand are read at once too; a malformed one is not valid.
     let execute = async |sql: &'static str| {
         let database = database.clone();
@@ -130,7 +135,9 @@ fn the_first_start_on_a_database_takes_the_token_file_or_creates_one_admin() {
         first.count()
     });
     assert_eq!(first, 1);
-    let (old, _) = file.new_token("old", Role::Operator, None).unwrap();
+    let (old, _) = file
+        .new_token(&NewToken::new("old", Role::Operator))
+        .unwrap();
     assert_eq!(table(&url).import(&file).unwrap(), 0, "there are tokens");
 
     let table = table(&server.database("earlier_installation").unwrap());

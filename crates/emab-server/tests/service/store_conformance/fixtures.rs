@@ -1,5 +1,6 @@
 //! Rows of every kind, and shorthands for reading and writing them.
 
+use emab_server::domain::author::Stamp;
 use emab_server::domain::episode::{End, EpisodeRecord, Outcome, Step};
 use emab_server::domain::event::Record;
 use emab_server::store::{
@@ -108,6 +109,13 @@ pub(super) fn gains(t: u32, x: u32, a: u32, sum: f64) -> GainSum {
     }
 }
 
+fn stamp() -> Option<Stamp> {
+    Some(Stamp {
+        at: "2026-01-31T09:30:00.000000Z".into(),
+        by: "Zoë \"Z\" O'Brien".into(),
+    })
+}
+
 /// An open episode at a step.
 pub(super) fn episode(id: &str, step: usize) -> EpisodeRecord {
     let told = Step {
@@ -119,6 +127,8 @@ pub(super) fn episode(id: &str, step: usize) -> EpisodeRecord {
         corrected: Some("mistyped".into()),
         fallback: true,
         reported: Some((0, 1)),
+        stamp: stamp(),
+        corrected_stamp: stamp(),
     };
     EpisodeRecord {
         id: id.into(),
@@ -141,6 +151,7 @@ pub(super) fn ended(mut episode: EpisodeRecord) -> EpisodeRecord {
         abandoned: false,
         overridden: true,
         reason: Some("enough".into()),
+        stamp: stamp(),
     });
     episode.outcome = Outcome {
         costs: vec![Some(0.1 + 0.2), None, Some(-0.0)],

@@ -22,7 +22,7 @@ use emab_server::app::service::Service;
 use emab_server::http::{App, Rates, app};
 use emab_server::store::Backend;
 use emab_server::store::sqlite::Sqlite;
-use emab_server::tokens::{Role, TokenFile, TokenStore, TokenTable, Tokens};
+use emab_server::tokens::{NewToken, Role, TokenFile, TokenStore, TokenTable, Tokens};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -164,10 +164,12 @@ static TOKENS: LazyLock<(Vec<u8>, [String; 5])> = LazyLock::new(|| {
         ("operator", Role::Operator, None),
         ("viewer", Role::Viewer, None),
         ("blinded", Role::Blinded, None),
-        ("elsewhere", Role::Admin, Some(vec!["elsewhere".into()])),
+        ("elsewhere", Role::Admin, Some(["elsewhere"])),
     ];
     let secrets = tokens.map(|(name, role, studies)| {
-        let (_, secret) = file.new_token(name, role, studies).unwrap();
+        let mut new = NewToken::new(name, role);
+        new.studies = studies.map(|names: [&str; 1]| names.map(String::from).into());
+        let (_, secret) = file.new_token(&new).unwrap();
         secret.reveal().to_owned()
     });
     (std::fs::read(file.path()).unwrap(), secrets)
