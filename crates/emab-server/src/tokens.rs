@@ -100,6 +100,9 @@ impl Tokens {
     }
 }
 
+/// A new token and its secret.
+type NewSecret = Result<(Token, Secret), TokenError>;
+
 /// A place of tokens: a file, or a table of a database.
 pub trait TokenStore {
     /// All tokens in the order of creation, including revoked ones.
@@ -130,12 +133,12 @@ pub trait TokenStore {
     }
 
     /// Adds a token.
-    fn new_token(&self, new: &NewToken) -> Result<(Token, Secret), TokenError> {
+    fn new_token(&self, new: &NewToken) -> NewSecret {
         self.add(&mut |tokens| Token::make(tokens, new))
     }
 
     /// Replaces a token by one with a new secret. The old one is valid for this time, by which its clients have the new secret.
-    fn rotate(&self, id_or_name: &str, grace: Duration) -> Result<(Token, Secret), TokenError> {
+    fn rotate(&self, id_or_name: &str, grace: Duration) -> NewSecret {
         self.list()?;
         self.add(&mut |tokens| {
             // Of several active tokens with the name, all but the newest were rotated before.
@@ -156,10 +159,7 @@ pub trait TokenStore {
     }
 
     /// Adds the token that `make` returns, which may change the others.
-    fn add(
-        &self,
-        make: &mut dyn FnMut(&mut Vec<Token>) -> Result<(Token, Secret), TokenError>,
-    ) -> Result<(Token, Secret), TokenError> {
+    fn add(&self, make: &mut dyn FnMut(&mut Vec<Token>) -> NewSecret) -> NewSecret {
         let mut new = None;
         self.change(&mut |there| {
             let mut tokens = there.unwrap_or_default();
