@@ -162,7 +162,7 @@ impl Spec {
     /// The state at step 1.
     #[getter]
     fn start(&self) -> usize {
-        self.spec().start()
+        self.spec().starts()[0]
     }
 
     /// The number of the action ``stop``.

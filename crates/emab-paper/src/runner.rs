@@ -240,10 +240,9 @@ impl Solved {
     pub(crate) fn new(problem: Arc<Problem>) -> Result<Solved, OracleError> {
         let mut benchmark = Benchmark::new(problem)?;
         let optimal = Optimal::new(benchmark.pairs_mut())?;
-        let start = benchmark.pairs().start();
         Ok(Solved {
-            value: benchmark.value(start)?,
-            best: optimal.value(start),
+            value: benchmark.start_value()?,
+            best: optimal.start_value(benchmark.pairs()),
             benchmark,
             optimal,
         })

@@ -144,11 +144,11 @@ fn translation() -> Result<Claim, LedgerError> {
         let file = builtin(problem.name)?;
         let mut pairs = Pairs::new(file.problem()?)?;
         let optimal = Optimal::new(&mut pairs)?;
-        let best = optimal.value(pairs.start());
+        let best = optimal.start_value(&pairs);
         let mdp = Mdp::new(&mut pairs)?;
         let limit = 100_000_000;
-        let values = Iteration::of_values(&mdp, limit).map(|it| it.values[mdp.start()]);
-        let policies = Iteration::of_policies(&mdp, limit).map(|it| it.values[mdp.start()]);
+        let values = Iteration::of_values(&mdp, limit).map(|it| mdp.start_value(&it.values));
+        let policies = Iteration::of_policies(&mdp, limit).map(|it| mdp.start_value(&it.values));
         for value in [values, policies] {
             let away = value.map_or(f64::INFINITY, |value| (value - best).abs());
             agree &= away <= 1e-12 * best.abs().max(1.0);

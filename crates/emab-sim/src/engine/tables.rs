@@ -258,7 +258,7 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    /// Tables with the row of the start.
+    /// Tables with the rows of the starts.
     pub(crate) fn new(environment: &Environment) -> Result<Growing, OracleError> {
         let oracle = environment.clone().into_oracle();
         let exact = environment.estimator() == RegretEstimator::Exact;
@@ -266,7 +266,9 @@ impl Growing {
             tables: Tables::empty(&oracle, exact, true),
             oracle,
         };
-        growing.row(growing.oracle.pairs().start())?;
+        for start in environment.pairs().starts().map(|(start, _)| start) {
+            growing.row(start)?;
+        }
         Ok(growing)
     }
 
