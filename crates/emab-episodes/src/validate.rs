@@ -49,7 +49,7 @@ fn start_of(spec: &Spec, given: Option<usize>) -> Result<usize, String> {
         (Some(x), _) => Err(not_a_start(spec, format!("`{}`", spec.states().name(x)))),
         (None, [one]) => Ok(*one),
         (None, _) => Err(format!(
-            "the episode has no `start`, the state that it begins in: give {}",
+            "the state that the episode begins in is not given: expected {}",
             start_names(spec)
         )),
     }
