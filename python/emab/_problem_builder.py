@@ -31,7 +31,8 @@ def problem(
     reward: Quantity,
     cost: Quantity = 0,
     allowed: Quantity | None = None,
-    start: int | str = 0,
+    start: int | str | Sequence[int | str] = 0,
+    start_probabilities: Sequence[float | str] | None = None,
     cost_noise: Noise = None,
     reward_noise: Noise = None,
     parameters: Mapping[str, float] | None = None,
@@ -53,6 +54,9 @@ def problem(
     ``action``, ``feedback``; all are integers. A function for ``feedback`` without ``f`` returns the probabilities of
     all feedbacks. A function for ``transition`` may return the name of a state.
 
+    ``start`` is the state at step 1, or a list if an episode may begin in one of several states; then
+    ``start_probabilities`` lists their probabilities.
+
     Functions are called once for each reachable argument, during this call. The result is an ordinary problem: it runs
     at full speed and can be pickled, saved to a file and sent to the decision service. The parameters from ``delta`` on
     are ``[learning]`` of a problem file: defaults for learners, and ``outcome_range``, such as ``{"reward": (0, 1)}``,
@@ -68,8 +72,16 @@ def problem(
     ... )
     >>> round(emab.solve(coins).benchmark.value, 6)
     0.335
+    >>> groups = emab.problem(
+    ...     "groups", horizon=1, states=["low", "high"], actions=1, feedbacks=1, transition="x", feedback=1,
+    ...     reward=lambda x: [1, 5][x], start=["low", "high"], start_probabilities=[0.75, 0.25],
+    ... )
+    >>> emab.solve(groups).benchmark.value
+    2.0
     """
     model = {"feedback": feedback, "cost": cost, "reward": reward}
+    if start_probabilities is not None:
+        model["start"] = [p if isinstance(p, str) else float(p) for p in start_probabilities]
     document = _document(
         name,
         description,
@@ -98,7 +110,7 @@ def spec(
     feedbacks: int | Sequence[str],
     transition: Quantity,
     allowed: Quantity | None = None,
-    start: int | str = 0,
+    start: int | str | Sequence[int | str] = 0,
     parameters: Mapping[str, float] | None = None,
     delta: float | None = None,
     sigma2: float | None = None,
@@ -136,7 +148,7 @@ def _document(
     description: str,
     *,
     sizes: tuple[int, int | Sequence[str], int | Sequence[str], int | Sequence[str]],
-    start: int | str,
+    start: int | str | Sequence[int | str],
     known: dict[str, Any],
     parameters: Mapping[str, float] | None,
     learning: dict[str, Any],
@@ -146,7 +158,7 @@ def _document(
     document: dict[str, Any] = {
         "name": name,
         **{field: value if isinstance(value, int) else _as_list(value) for field, value in fields},
-        "start": start,
+        "start": _as_list(start),
         **{quantity: value for quantity, value in known.items() if value is not None},
     }
     for field, value in (("description", description), ("parameters", parameters), ("learning", learning)):
@@ -241,7 +253,7 @@ def _tables(spec: Spec, functions: Mapping[str, Callable[..., Any]], states: Seq
 
 
 def _evaluate(problem: Problem, tables: Mapping[str, FunctionTable]) -> None:
-    """Evaluate the tables at all reachable pairs, step by step from the start; without a model, by every feedback.
+    """Evaluate the tables at all reachable pairs, step by step from the starts; without a model, by every feedback.
 
     Learners see the transition of feedbacks with probability 0, too. Pairs that only such feedbacks lead to are
     evaluated as well, and skipped where the functions fail.
@@ -264,7 +276,7 @@ def _evaluate(problem: Problem, tables: Mapping[str, FunctionTable]) -> None:
         return [spec.next(t, x, a, f) if transition is None else int(transition.at(t, x, a, f))]
 
     known = transition is not None or allowed is not None
-    level, unlikely = {spec.start}, set[int]()
+    level, unlikely = set(spec.starts), set[int]()
     for t in range(1, spec.horizon + 1):
         reached, other = set[int](), set[int]()
         for x in sorted(level):

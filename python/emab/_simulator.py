@@ -31,8 +31,11 @@ class Simulator(Protocol):
     spec: Spec
     """The part of the problem that learners may see."""
 
-    def reset(self, rng: np.random.Generator) -> None:
-        """Begin a new episode; ``rng`` is the random generator of this episode."""
+    def reset(self, rng: np.random.Generator) -> int | str | None:
+        """Begin a new episode; ``rng`` is the random generator of this episode.
+
+        Return the state that it begins in, by number or name, if ``spec`` has several start states.
+        """
 
     def step(self, action: int) -> int:
         """Take a continuation action and return the number of the feedback."""
@@ -224,6 +227,8 @@ class _Run:
         self.state: Any = self.philox.state
         self.rng = np.random.Generator(self.philox)
         self.stop, self.horizon = entry.spec.stop, entry.spec.horizon
+        self.starts = entry.spec.starts
+        self.names = {entry.spec.states[state]: state for state in self.starts} if len(self.starts) > 1 else {}
 
     def play(self, at: Sequence[int], report: _Report) -> tuple[list[float], int]:
         """Return the gain up to each of these episodes, and the number of steps."""
@@ -245,8 +250,7 @@ class _Run:
         # The counter depends on the episode only: every learner sees the same one, however many draws precede it.
         self.state["state"]["counter"][3] = self.episode
         self.philox.state = self.state
-        self.simulator.reset(self.rng)
-        states, actions, feedbacks = [self.spec.start], [], []
+        states, actions, feedbacks = [self.start(self.simulator.reset(self.rng))], [], []
         for step in range(1, self.horizon):
             action = self.choose(step, states[-1])
             if action == self.stop:
@@ -259,6 +263,19 @@ class _Run:
         episode = Episode(states=states, actions=actions, feedbacks=feedbacks, costs=costs, rewards=rewards)
         self.learner.learn(episode)
         return episode
+
+    def start(self, returned: Any) -> int:
+        """Return the state that the episode begins in; raise `ValueError` if there are several and it is not one."""
+        if len(self.starts) == 1:
+            return self.starts[0]
+        number = self.names.get(returned) if isinstance(returned, str) else _integer(returned)
+        if number is None or number not in self.starts:
+            names = ", ".join(f"{name!r} ({state})" for name, state in self.names.items())
+            raise ValueError(
+                f"`reset` must return the state that the episode begins in, one of {names}, got {returned!r} "
+                f"{self.where()}"
+            )
+        return number
 
     def choose(self, step: int, state: int) -> int:
         """Return the action of the learner; raise an error if it does not exist or is not allowed."""

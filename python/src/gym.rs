@@ -4,6 +4,7 @@
 //! Gymnasium's part of `reset`.
 
 use emab::environment::{StepResult, VecEnvironment};
+use emab::oracle::Pair;
 use emab::{Action, PlayError};
 use emab_problem::ProblemFile;
 use numpy::ndarray::Array2;
@@ -11,7 +12,7 @@ use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PySequence, PyString};
 use std::sync::Arc;
 
 use crate::array_pool::ArrayPool;
@@ -67,6 +68,33 @@ impl Environments {
         Problem {
             file: self.file.clone(),
         }
+    }
+
+    /// The start that an option of `reset` names, by name or index; none where it is drawn.
+    fn start(&self, option: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Pair>> {
+        let Some(option) = option.filter(|option| !option.is_none()) else {
+            return Ok(None);
+        };
+        let spec = self.file.spec();
+        let starts = spec.starts();
+        let found = match option.extract::<String>() {
+            Ok(name) => starts.iter().find(|&&x| spec.states().name(x) == name),
+            Err(_) => {
+                let x = index("start", option)?;
+                starts.iter().find(|&&start| start == x)
+            }
+        };
+        let Some(&x) = found else {
+            let name = |x: &usize| format!("`{}` ({x})", spec.states().name(*x));
+            let names: Vec<String> = starts.iter().take(8).map(name).collect();
+            let more = if starts.len() > 8 { ", …" } else { "" };
+            return Err(errors::invalid(format!(
+                "the option `start` must be a start state, one of {}{more}; got {}",
+                names.join(", "),
+                option.repr()?
+            )));
+        };
+        Ok(self.inner.pairs().find(1, x))
     }
 
     #[inline]
@@ -142,6 +170,11 @@ type Stepped<'py, O, R, B> = (Bound<'py, O>, R, B, B, Bound<'py, PyDict>);
 type Array<'py, T> = Bound<'py, PyArray1<T>>;
 type SteppedMany<'py> = Stepped<'py, PyArray2<i64>, Array<'py, f64>, Array<'py, bool>>;
 
+/// The option `start` of `reset`.
+fn start_option<'py>(options: Option<&Bound<'py, PyDict>>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    options.map_or(Ok(None), |options| options.get_item("start"))
+}
+
 /// One environment; the public class is ``emab.gym.Env``.
 #[pyclass(subclass, module = "emab._emab")]
 pub struct EnvCore {
@@ -174,7 +207,8 @@ impl EnvCore {
     }
 
     /// Begin an episode. A seed restarts the random streams of run ``options["run"]`` (default 0), which are those of
-    /// `emab.run` with the same seed and run. Without a seed the streams continue.
+    /// `emab.run` with the same seed and run. Without a seed the streams continue. ``options["start"]`` is the state that the
+    /// episode begins in, by name or index; it is drawn if left out.
     #[pyo3(signature = (*, seed = None, options = None))]
     fn reset<'py>(
         slf: &Bound<'py, Self>,
@@ -182,6 +216,8 @@ impl EnvCore {
         options: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Observed<'py, PyArray1<i64>>> {
         let py = slf.py();
+        let start = start_option(options.as_ref())?;
+        let start = slf.borrow().environments.start(start.as_ref())?;
         if seed.is_some() || !slf.borrow().environments.seeded {
             let seeds = slf.call_method1(intern!(py, "_seed"), (seed, options))?;
             let (seed, run) = seeds.extract()?;
@@ -190,7 +226,7 @@ impl EnvCore {
             environments.seeded = true;
         }
         let mut this = slf.borrow_mut();
-        this.environments.inner.begin(0);
+        this.environments.inner.begin_in(0, start);
         this.observe(py)
     }
 
@@ -270,6 +306,30 @@ impl VectorCore {
         Ok(())
     }
 
+    /// The starts that an option of `reset` names: one for all environments, or a list.
+    fn starts(&self, option: Option<Bound<'_, PyAny>>) -> PyResult<Vec<Option<Pair>>> {
+        let count = self.environments.inner.len();
+        let list = option.as_ref().filter(|option| {
+            let sequence = option.cast::<PySequence>();
+            sequence.is_ok() && !option.is_instance_of::<PyString>()
+        });
+        let Some(list) = list else {
+            let start = self.environments.start(option.as_ref())?;
+            return Ok(vec![start; count]);
+        };
+        let length = list.len()?;
+        if length != count {
+            return Err(errors::invalid(format!(
+                "the option `start` must be one state or {count} of them, one for each environment; got {length}"
+            )));
+        }
+        let each = list.try_iter()?.enumerate().map(|(i, option)| {
+            let start = self.environments.start(Some(&option?));
+            start.map_err(|error| in_environment(list.py(), i, &error))
+        });
+        each.collect()
+    }
+
     /// Add the costs and rewards of the ended episodes, one row each, padded with NaN.
     fn reveal(&mut self, py: Python<'_>, info: &Bound<'_, PyDict>) -> PyResult<()> {
         let (inner, count) = (&self.environments.inner, self.environments.inner.len());
@@ -342,6 +402,7 @@ impl VectorCore {
     }
 
     /// Begin an episode in each environment. One seed gives environment ``i`` the seed ``seed + i``; a list has one each.
+    /// ``options["start"]`` is the state that all of these episodes begin in, or a list with one each; None is a drawn one.
     #[pyo3(signature = (*, seed = None, options = None))]
     fn reset<'py>(
         slf: &Bound<'py, Self>,
@@ -356,6 +417,7 @@ impl VectorCore {
                 "`reset_mask` is for environments without automatic reset; these have it",
             ));
         }
+        let starts = slf.borrow().starts(start_option(options.as_ref())?)?;
         if seed.is_some() || !slf.borrow().environments.seeded {
             let seeds = slf.call_method1(intern!(py, "_seed"), (seed, options))?;
             let (seeds, run): (Vec<Option<u64>>, u64) = seeds.extract()?;
@@ -369,8 +431,8 @@ impl VectorCore {
         }
         let mut this = slf.borrow_mut();
         this.ended.clear();
-        for i in 0..this.environments.inner.len() {
-            this.environments.inner.begin(i);
+        for (i, start) in starts.into_iter().enumerate() {
+            this.environments.inner.begin_in(i, start);
         }
         this.observe(py)
     }

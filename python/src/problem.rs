@@ -149,6 +149,17 @@ impl Problem {
         Ok(reached.map_err(|error| errors::read(&error))?.pairs)
     }
 
+    /// The probability of each start state, in the order of ``spec.starts``.
+    ///
+    /// >>> emab.load("screening-risk").start_probabilities
+    /// [0.6, 0.3, 0.1]
+    #[getter]
+    fn start_probabilities(&self) -> PyResult<Vec<f64>> {
+        let problem = self.problem()?;
+        let probabilities = problem.start_distribution();
+        Ok(probabilities.map_err(errors::point(&self.file))?.to_vec())
+    }
+
     /// Return the probability of each feedback.
     fn feedback(
         &self,

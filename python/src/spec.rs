@@ -159,10 +159,26 @@ impl Spec {
         names(self.spec().feedbacks())
     }
 
-    /// The state at step 1.
+    /// The state at step 1; an error if there are several, which ``starts`` has.
     #[getter]
-    fn start(&self) -> usize {
-        self.spec().start()
+    fn start(&self) -> PyResult<usize> {
+        match self.spec().starts() {
+            [one] => Ok(*one),
+            several => Err(errors::invalid(format!(
+                "an episode may begin in one of {} states: use `starts`",
+                several.len()
+            ))),
+        }
+    }
+
+    /// The states that an episode can begin in, in the order of the problem file.
+    ///
+    /// >>> spec = emab.load("screening-risk").spec
+    /// >>> [spec.states[state] for state in spec.starts]
+    /// ['low_3', 'medium_3', 'high_3']
+    #[getter]
+    fn starts(&self) -> Vec<usize> {
+        self.spec().starts().to_vec()
     }
 
     /// The number of the action ``stop``.

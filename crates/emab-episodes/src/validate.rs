@@ -1,5 +1,7 @@
 //! Validation of past episodes against the specification. Learners and the decision service rely on it.
 
+use std::fmt::Display;
+
 use emab::spec::format_number;
 use emab::{Episode, Spec};
 
@@ -7,7 +9,8 @@ use emab::{Episode, Spec};
 const LARGEST: f64 = 1e100;
 
 /// Returns the episode with the states that its actions and feedbacks lead to, and NaN for costs and rewards that it
-/// does not give. Fails if the specification does not allow it, or if it gives other states.
+/// does not give. Fails if the specification does not allow it, or if it gives other states. Where the problem lists several
+/// start states, the episode must give its states: the first is the one it begins in.
 ///
 /// ```
 /// use emab::Episode;
@@ -17,8 +20,18 @@ const LARGEST: f64 = 1e100;
 /// assert_eq!(episode.states, [0, 1]);
 /// assert_eq!((episode.known_reward(1), episode.known_reward(2)), (Some(0.5), None));
 /// ```
-pub fn validate_episode(spec: &Spec, mut episode: Episode) -> Result<Episode, String> {
-    episode.states = states_of(spec, &episode)?;
+pub fn validate_episode(spec: &Spec, episode: Episode) -> Result<Episode, String> {
+    let start = episode.states.first().copied();
+    validate_from(spec, start, episode)
+}
+
+/// The same for an episode that begins in this state.
+pub(crate) fn validate_from(
+    spec: &Spec,
+    start: Option<usize>,
+    mut episode: Episode,
+) -> Result<Episode, String> {
+    episode.states = states_of(spec, start, &episode)?;
     let steps = episode.states.len();
     episode.rewards.resize(steps, f64::NAN);
     episode.costs.resize(steps - 1, f64::NAN);
@@ -29,8 +42,43 @@ pub fn validate_episode(spec: &Spec, mut episode: Episode) -> Result<Episode, St
     Ok(episode)
 }
 
+/// The state that an episode begins in: the given one, which must be a start state, or the only one.
+fn start_of(spec: &Spec, given: Option<usize>) -> Result<usize, String> {
+    match (given, spec.starts()) {
+        (Some(x), starts) if starts.contains(&x) => Ok(x),
+        (Some(x), _) => Err(not_a_start(spec, format!("`{}`", spec.states().name(x)))),
+        (None, [one]) => Ok(*one),
+        (None, _) => Err(format!(
+            "the state that the episode begins in is not given: expected {}",
+            start_names(spec)
+        )),
+    }
+}
+
+pub(crate) fn not_a_start(spec: &Spec, given: impl Display) -> String {
+    let expected = start_names(spec);
+    format!("the episode begins in state {given}: expected {expected}")
+}
+
+fn start_names(spec: &Spec) -> String {
+    const SHOWN: usize = 8;
+    let name = |x: &usize| format!("`{}`", spec.states().name(*x));
+    let mut names: Vec<String> = spec.starts().iter().take(SHOWN).map(name).collect();
+    if spec.starts().len() > SHOWN {
+        names.push("…".into());
+    }
+    match names.len() {
+        1 => names.concat(),
+        _ => format!("one of {}", names.join(", ")),
+    }
+}
+
 /// The states that its actions and feedbacks lead to.
-pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, String> {
+pub(crate) fn states_of(
+    spec: &Spec,
+    start: Option<usize>,
+    episode: &Episode,
+) -> Result<Vec<usize>, String> {
     let taken = episode.actions.len();
     if episode.feedbacks.len() != taken {
         let shown = episode.feedbacks.len();
@@ -65,7 +113,7 @@ pub(crate) fn states_of(spec: &Spec, episode: &Episode) -> Result<Vec<usize>, St
         (i < count).then_some(()).ok_or_else(error)
     };
     let mut states = Vec::with_capacity(taken + 1);
-    let mut x = spec.start();
+    let mut x = start_of(spec, start)?;
     states.push(x);
     for (i, (&a, &f)) in episode.actions.iter().zip(&episode.feedbacks).enumerate() {
         let t = i + 1;

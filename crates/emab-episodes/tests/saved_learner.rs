@@ -325,7 +325,7 @@ proptest! {
         }
         if let Ok(saved) = SavedLearner::read(&bytes[..]) {
             let (_, mut learner) = saved.rebuild().unwrap();
-            learner.choose(1, saved.file.spec().start());
+            learner.choose(1, saved.file.spec().starts()[0]);
         }
     }
 }

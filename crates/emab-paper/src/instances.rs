@@ -149,7 +149,7 @@ mod tests {
             .map(|number| {
                 let mut pairs = Pairs::new(coverage(1, number).unwrap()).unwrap();
                 let optimal = emab::oracle::Optimal::new(&mut pairs).unwrap();
-                format!("{:.12}", optimal.value(pairs.start()))
+                format!("{:.12}", optimal.start_value(&pairs))
             })
             .collect();
         assert!(values.len() >= 19);

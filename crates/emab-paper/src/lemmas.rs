@@ -5,13 +5,12 @@ use std::sync::Arc;
 use emab::learners::{FeedBal, FeedBalParameters, LearnerError};
 use emab::theory::{Bounds, TripletBound, lemma2};
 use emab::{Action, Episode, Learner, Names, Spec, Width};
-use emab_problem::BUILTIN;
 use emab_report::{Claim, Verdict, number};
 
 use crate::measurement::{
     claim, exact, guarantee_claim, guarantee_verdict, runs_of, violation_text,
 };
-use crate::runner::{LedgerError, Runner, builtin, learner_of};
+use crate::runner::{LedgerError, Runner, builtin, builtins, learner_of};
 use crate::theorems::{Verified, guarantee};
 
 pub(crate) fn lemma1(
@@ -40,20 +39,20 @@ pub(crate) fn lemma1(
     let (runs, episodes) = (1000, 200);
     let mut verdicts = Vec::new();
     let mut seen = Vec::new();
-    for problem in BUILTIN {
-        let file = builtin(problem.name)?;
+    let problems = builtins()?;
+    for (name, file) in &problems {
         let verified =
-            runner.verify("sound widths", &file, "feedbal:width=sound", episodes, runs)?;
+            runner.verify("sound widths", file, "feedbal:width=sound", episodes, runs)?;
         let guarantee = guarantee(&verified, "Lemma 1");
         verdicts.push(guarantee_verdict(&guarantee));
-        seen.push(format!("{} {}", problem.name, guarantee.violated));
+        seen.push(format!("{name} {}", guarantee.violated));
     }
     claims.push(claim(
         "Lemma 1, repaired",
         "Lemma 1 holds with width=sound on every built-in problem",
         format!(
             "{} problems, {} each",
-            BUILTIN.len(),
+            problems.len(),
             runs_of(runs, episodes)
         ),
         format!("runs that violate it: {}", seen.join(", ")),

@@ -7,7 +7,7 @@ use emab::Problem;
 use emab::learners::{LearnerConfig, LearnerDefaults, LearnerError, MAX_FIXED_OUTCOMES};
 use emab::oracle::{Benchmark, FixedSequence, Optimal, OracleError, best_fixed};
 use emab::spec::SpecError;
-use emab_problem::{ProblemFile, ReadError};
+use emab_problem::{BUILTIN, ProblemFile, ReadError};
 use emab_report::PlotError;
 use emab_sim::results::{LearnerResult, StateRegret};
 use emab_sim::{
@@ -240,10 +240,9 @@ impl Solved {
     pub(crate) fn new(problem: Arc<Problem>) -> Result<Solved, OracleError> {
         let mut benchmark = Benchmark::new(problem)?;
         let optimal = Optimal::new(benchmark.pairs_mut())?;
-        let start = benchmark.pairs().start();
         Ok(Solved {
-            value: benchmark.value(start)?,
-            best: optimal.value(start),
+            value: benchmark.start_value()?,
+            best: optimal.start_value(benchmark.pairs()),
             benchmark,
             optimal,
         })
@@ -253,6 +252,18 @@ impl Solved {
     pub(crate) fn best_fixed(&self) -> Option<FixedSequence> {
         best_fixed(self.benchmark.pairs(), &self.optimal, MAX_FIXED_OUTCOMES)
     }
+}
+
+/// The built-in problems in the paper's setting, in which every episode begins in the same state.
+pub(crate) fn builtins() -> Result<Vec<(&'static str, ProblemFile)>, LedgerError> {
+    let mut problems = Vec::new();
+    for problem in BUILTIN {
+        let file = builtin(problem.name)?;
+        if file.spec().starts().len() == 1 {
+            problems.push((problem.name, file));
+        }
+    }
+    Ok(problems)
 }
 
 /// A built-in problem.

@@ -116,7 +116,7 @@ fn sequences(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
 
 /// The expected step at which the benchmark stops.
 pub(crate) fn expected_stop(benchmark: &mut Benchmark) -> Result<f64, LedgerError> {
-    let mut here = std::collections::BTreeMap::from([(benchmark.pairs().start(), 1.0)]);
+    let mut here: std::collections::BTreeMap<_, f64> = benchmark.pairs().starts().collect();
     let mut expected = 0.0;
     while !here.is_empty() {
         let mut next = std::collections::BTreeMap::new();

@@ -3,14 +3,14 @@
 use emab::Mdp;
 use emab::learners::LearnerError;
 use emab::oracle::{Iteration, Optimal, Pairs};
-use emab_problem::{BUILTIN, ProblemFile};
+use emab_problem::ProblemFile;
 use emab_report::{Claim, Verdict, number};
 use emab_sim::VerificationResult;
 use emab_sim::results::LearnerResult;
 
 use crate::instances;
 use crate::measurement::{Estimate, claim, exact, guarantee_claim, last, runs_of};
-use crate::runner::{Job, LedgerError, Runner, Solved, builtin, learner_of};
+use crate::runner::{Job, LedgerError, Runner, Solved, builtin, builtins, learner_of};
 use crate::theorems::guarantee;
 
 /// Baselines that plan on an estimated process or learn its values: optimistic ones, and ones that sample from a
@@ -58,8 +58,7 @@ impl ProblemResults {
 fn run_all(runner: &mut Runner<'_>) -> Result<Vec<ProblemResults>, LedgerError> {
     let runs = runner.settings.scaled(40, 10);
     let mut problems = Vec::new();
-    for problem in BUILTIN {
-        let file = builtin(problem.name)?;
+    for (_, file) in builtins()? {
         let mut learners = vec![learner_of(&file, "feedbal")?];
         for baseline in OPTIMISTIC.into_iter().chain(SAMPLING) {
             learners.push(learner_of(&file, baseline)?);
@@ -105,10 +104,10 @@ fn how(problems: &[ProblemResults]) -> String {
 /// Adaptive submodular maximisation is a special case: where it applies, and what knowing it is worth.
 fn submodular(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let mut applies = Vec::new();
-    for problem in BUILTIN {
-        let file = builtin(problem.name)?;
-        match learner_of(&file, "oasm")?.build(file.spec(), Some(&file.problem()?)) {
-            Ok(_) => applies.push(problem.name),
+    let all = builtins()?;
+    for (name, file) in &all {
+        match learner_of(file, "oasm")?.build(file.spec(), Some(&file.problem()?)) {
+            Ok(_) => applies.push(*name),
             Err(LearnerError::DoesNotApply(..)) => {}
             Err(error) => return Err(error.into()),
         }
@@ -118,7 +117,7 @@ fn submodular(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
     let learners = ["oasm", "feedbal"];
     let [oasm, feedbal] =
         runner.final_regrets("adaptive submodular", &file, learners, EPISODES, runs)?;
-    let (few, all) = (applies.len(), BUILTIN.len());
+    let (few, all) = (applies.len(), all.len());
     Ok(claim(
         "Section 6",
         "online adaptive submodular maximisation learns fast because item states are independent, and covers a special case of eMAB",
@@ -140,15 +139,14 @@ fn submodular(runner: &mut Runner<'_>) -> Result<Claim, LedgerError> {
 /// eMAB as a Markov decision process.
 fn translation() -> Result<Claim, LedgerError> {
     let (mut agree, mut states, mut worst) = (true, Vec::new(), 0.0_f64);
-    for problem in BUILTIN {
-        let file = builtin(problem.name)?;
+    for (_, file) in builtins()? {
         let mut pairs = Pairs::new(file.problem()?)?;
         let optimal = Optimal::new(&mut pairs)?;
-        let best = optimal.value(pairs.start());
+        let best = optimal.start_value(&pairs);
         let mdp = Mdp::new(&mut pairs)?;
         let limit = 100_000_000;
-        let values = Iteration::of_values(&mdp, limit).map(|it| it.values[mdp.start()]);
-        let policies = Iteration::of_policies(&mdp, limit).map(|it| it.values[mdp.start()]);
+        let values = Iteration::of_values(&mdp, limit).map(|it| mdp.start_value(&it.values));
+        let policies = Iteration::of_policies(&mdp, limit).map(|it| mdp.start_value(&it.values));
         for value in [values, policies] {
             let away = value.map_or(f64::INFINITY, |value| (value - best).abs());
             agree &= away <= 1e-12 * best.abs().max(1.0);
@@ -166,7 +164,7 @@ fn translation() -> Result<Claim, LedgerError> {
         "eMAB can be translated into a Markov decision process",
         format!(
             "the translation of {} problems, solved by backward induction, value iteration and policy iteration",
-            BUILTIN.len()
+            states.len()
         ),
         format!("processes of {least} to {most} states; the three optimal values {differ}"),
         exact(agree),
@@ -291,8 +289,9 @@ fn computation(problems: &[ProblemResults]) -> Result<Claim, LedgerError> {
 /// The benchmark as a moderate goal.
 fn moderate() -> Result<Vec<Claim>, LedgerError> {
     let (mut below, mut unknown, mut least) = (0, 0, f64::INFINITY);
-    for problem in BUILTIN {
-        let solved = Solved::new(builtin(problem.name)?.problem()?)?;
+    let problems = builtins()?;
+    for (_, file) in &problems {
+        let solved = Solved::new(file.problem()?)?;
         let value = solved.value;
         match solved.best_fixed() {
             Some(fixed) if value < fixed.value - 1e-12 * value.abs() => below += 1,
@@ -310,7 +309,7 @@ fn moderate() -> Result<Vec<Claim>, LedgerError> {
             format!(
                 "it earns less than the best fixed sequence on {below} of {} problems ({unknown} unknown), and at least {least:.4} of the \
                  optimum",
-                BUILTIN.len()
+                problems.len()
             ),
             match unknown {
                 0 => exact(below == 0 && least > 0.9),

@@ -26,5 +26,6 @@ pub static BUILTIN: &[Builtin] = builtin![
     "screening",
     "treatment",
     "tutoring",
-    "feedback-gap"
+    "feedback-gap",
+    "screening-risk"
 ];

@@ -58,7 +58,9 @@ struct MdpDocument<'a> {
     #[serde(serialize_with = "states")]
     states: &'a Mdp,
     actions: OneLine<Vec<Cow<'a, str>>>,
-    start: usize,
+    start: OneLine<Start>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_probabilities: Option<OneLine<Vec<f64>>>,
     end: usize,
     #[serde(serialize_with = "transitions")]
     transitions: &'a Mdp,
@@ -70,6 +72,14 @@ struct MdpDocument<'a> {
     benchmark: Found,
 }
 
+/// The state that episodes begin in, or a list where there are several.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Start {
+    One(usize),
+    Several(Vec<usize>),
+}
+
 #[derive(Serialize)]
 struct Best<'a> {
     value: f64,
@@ -77,7 +87,7 @@ struct Best<'a> {
     policy: OneLine<&'a [usize]>,
 }
 
-/// A value at the start, and the work of the method that found it.
+/// The expected value of an episode, and the work of the method that found it.
 #[derive(Serialize)]
 struct Found {
     value: f64,
@@ -103,19 +113,26 @@ impl<'a> MdpDocument<'a> {
             horizon: mdp.problem().spec().horizon(),
             states: mdp,
             actions: OneLine((0..mdp.actions()).map(|a| mdp.action_name(a)).collect()),
-            start: mdp.start(),
+            start: OneLine(match mdp.starts() {
+                [(start, _)] => Start::One(*start),
+                several => Start::Several(several.iter().map(|&(start, _)| start).collect()),
+            }),
+            start_probabilities: match mdp.starts() {
+                [_] => None,
+                several => Some(OneLine(several.iter().map(|&(_, p)| p).collect())),
+            },
             end: mdp.end(),
             transitions: mdp,
             rewards: mdp,
             optimal: Best {
-                value: solved.values[mdp.start()],
+                value: mdp.start_value(&solved.values),
                 values: OneLine(&solved.values),
                 policy: OneLine(&solved.policy),
             },
             value_iteration: value_iteration
-                .map(|by| found(by.values[mdp.start()], Some(by.rounds), None)),
+                .map(|by| found(mdp.start_value(&by.values), Some(by.rounds), None)),
             policy_iteration: policy_iteration
-                .map(|by| found(by.values[mdp.start()], None, Some(by.rounds))),
+                .map(|by| found(mdp.start_value(&by.values), None, Some(by.rounds))),
             benchmark: found(solved.benchmark, None, None),
         }
     }
@@ -206,7 +223,15 @@ pub fn mdp_npz(solved: &SolvedMdp) -> Result<Vec<u8>, TooLarge> {
     npz.add("allowed", BOOL, &[states, actions], allowed);
     npz.add("step", INTEGER, &[states], number(|(t, _)| t));
     npz.add("state", INTEGER, &[states], number(|(_, x)| x));
-    npz.add("start", INTEGER, &[], [index(mdp.start())]);
+    if let [(start, _)] = mdp.starts() {
+        npz.add("start", INTEGER, &[], [index(*start)]);
+    } else {
+        let starts = mdp.starts().iter();
+        let probabilities = starts.clone().map(|(_, p)| p.to_le_bytes());
+        let shape = &[starts.len()];
+        npz.add("start", INTEGER, shape, starts.map(|(s, _)| index(*s)));
+        npz.add("start_probabilities", FLOAT, shape, probabilities);
+    }
     npz.add("end", INTEGER, &[], [index(mdp.end())]);
     npz.add("optimal_value", FLOAT, &[states], values);
     npz.add("optimal_policy", INTEGER, &[states], policy);
@@ -216,7 +241,6 @@ pub fn mdp_npz(solved: &SolvedMdp) -> Result<Vec<u8>, TooLarge> {
 /// Size and value of a Markov decision process by each solution method.
 pub fn mdp_table(solved: &SolvedMdp, problem: &str, width: usize) -> String {
     let mdp = &solved.mdp;
-    let start = mdp.start();
     let count = |n: usize| number(n as f64);
     let found = |found: Option<(f64, usize)>, what: &str| match found {
         Some((value, 1)) => (number(value), format!("1 {what}")),
@@ -224,10 +248,10 @@ pub fn mdp_table(solved: &SolvedMdp, problem: &str, width: usize) -> String {
         None => ("?".into(), "too many transitions to look at".into()),
     };
     let value_iteration = solved.value_iteration.as_ref();
-    let sweeps = value_iteration.map(|by| (by.values[start], by.rounds));
+    let sweeps = value_iteration.map(|by| (mdp.start_value(&by.values), by.rounds));
     let policy_iteration = solved.policy_iteration.as_ref();
-    let rounds = policy_iteration.map(|by| (by.values[start], by.rounds));
-    let optimal = solved.values[start];
+    let rounds = policy_iteration.map(|by| (mdp.start_value(&by.values), by.rounds));
+    let optimal = mdp.start_value(&solved.values);
     let short = optimal - solved.benchmark;
     let myopic = if short > 1e-9 * optimal.abs() {
         format!("myopic: {} short of the optimum", number(short))

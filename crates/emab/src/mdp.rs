@@ -35,8 +35,9 @@ use crate::spec::Action;
 ///
 /// assert_eq!(mdp.len(), 4); // step 1 in state 0, step 2 in states 0 and 1, and the end
 /// let (toss, stop) = (0, mdp.stop());
-/// assert_eq!(mdp.transitions(mdp.start(), toss).collect::<Vec<_>>(), [(1, 0.5), (2, 0.5)]);
-/// assert_eq!(mdp.reward(mdp.start(), toss), Some(-0.2));
+/// assert_eq!(mdp.starts(), [(0, 1.0)]);
+/// assert_eq!(mdp.transitions(0, toss).collect::<Vec<_>>(), [(1, 0.5), (2, 0.5)]);
+/// assert_eq!(mdp.reward(0, toss), Some(-0.2));
 /// assert_eq!(mdp.reward(2, stop), Some(2.0));
 /// assert_eq!(mdp.transitions(2, stop).collect::<Vec<_>>(), [(mdp.end(), 1.0)]);
 /// assert_eq!(mdp.reward(2, toss), None); // the horizon is reached: only `stop` is left
@@ -44,7 +45,7 @@ use crate::spec::Action;
 #[derive(Clone, Debug)]
 pub struct Mdp {
     problem: Arc<Problem>,
-    start: usize,
+    starts: Vec<(usize, f64)>,
     /// By state but the end: its step and state, rising.
     pair: Vec<(u32, u32)>,
     /// By state, and one more: the first of its choices.
@@ -76,9 +77,11 @@ impl Mdp {
         }
         let actions = pairs.problem().spec().actions().len();
         let (stop, end) = (actions as u32, order.len() as u32);
+        let starts = pairs.starts();
+        let starts = starts.map(|(pair, p)| (number[pair.index()] as usize, p));
         let mut mdp = Mdp {
             problem: pairs.problem().clone(),
-            start: number[pairs.start().index()] as usize,
+            starts: starts.collect(),
             pair: Vec::with_capacity(order.len()),
             first_choice: Vec::with_capacity(order.len() + 2),
             choices: Vec::new(),
@@ -137,7 +140,7 @@ impl Mdp {
     }
 
     /// The number of states, `end` included.
-    #[allow(clippy::len_without_is_empty)] // the start and the end are always there
+    #[allow(clippy::len_without_is_empty)] // a start and the end are always there
     pub fn len(&self) -> usize {
         self.pair.len() + 1
     }
@@ -152,9 +155,16 @@ impl Mdp {
         self.problem.spec().actions().len()
     }
 
-    /// The state in which every episode begins.
-    pub fn start(&self) -> usize {
-        self.start
+    /// The states in which episodes begin, with their probabilities, in the order of [`Spec::starts`](crate::Spec::starts).
+    pub fn starts(&self) -> &[(usize, f64)] {
+        &self.starts
+    }
+
+    /// The expected value of an episode, given the value of each state.
+    pub fn start_value(&self, values: &[f64]) -> f64 {
+        let values = self.starts.iter().map(|&(start, p)| p * values[start]);
+        // One start has its value to the bit, the sign of 0 included.
+        values.reduce(|sum, value| sum + value).unwrap_or(0.0)
     }
 
     /// The state of an episode that is over: the last one.

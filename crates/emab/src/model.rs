@@ -103,6 +103,8 @@ pub struct Model {
     feedback: Arc<dyn Quantity>,
     cost: Arc<dyn Quantity>,
     reward: Arc<dyn Quantity>,
+    /// The probabilities of the start states; empty where there is one.
+    start: Arc<[f64]>,
     /// Noise on the costs.
     pub cost_noise: Noise,
     /// Noise on the terminal rewards.
@@ -125,6 +127,7 @@ impl Model {
             feedback: Arc::new(feedback),
             cost: Arc::new(|_t: usize, _x: usize, _a: usize, _f: usize| 0.0),
             reward: Arc::new(reward),
+            start: Arc::default(),
             cost_noise: Noise::None,
             reward_noise: Noise::None,
         }
@@ -134,6 +137,22 @@ impl Model {
     #[must_use]
     pub fn cost(mut self, cost: impl Quantity + 'static) -> Model {
         self.cost = Arc::new(cost);
+        self
+    }
+
+    /// With these probabilities of the start states, in the order of [`Spec::starts`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use emab::{Model, Problem, Spec, oracle::Benchmark};
+    /// let spec = Spec::numbered(1, 2, 1, 1).unwrap().start_in([0, 1]).unwrap();
+    /// let model = Model::new(|_t, _x, _a, _f| 1.0, |_t, x, _a, _f| x as f64).start([0.75, 0.25]);
+    /// let problem = Arc::new(Problem::new("groups", spec, model));
+    /// assert_eq!(Benchmark::new(problem).unwrap().start_value().unwrap(), 0.25);
+    /// ```
+    #[must_use]
+    pub fn start(mut self, probabilities: impl Into<Arc<[f64]>>) -> Model {
+        self.start = probabilities.into();
         self
     }
 
@@ -194,8 +213,7 @@ impl Problem {
     /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| t as f64);
     /// let problem = Problem::new("wait", spec, model).with_dropout(Probability::new("dropout", 0.25).unwrap());
     /// let mut benchmark = Benchmark::new(Arc::new(problem)).unwrap();
-    /// let start = benchmark.pairs().start();
-    /// assert_eq!(benchmark.value(start).unwrap(), 0.25 * 2.0 + 0.75 * 3.0);
+    /// assert_eq!(benchmark.start_value().unwrap(), 0.25 * 2.0 + 0.75 * 3.0);
     /// ```
     #[must_use]
     pub fn with_dropout(&self, dropout: Probability) -> Problem {
@@ -225,6 +243,17 @@ impl Problem {
         &self.model
     }
 
+    /// The probability of each start state, in the order of [`Spec::starts`]; 1 where there is one.
+    ///
+    /// Fails where [`Model::start`] does not give one probability for each.
+    pub fn start_distribution(&self) -> Result<&[f64], PointError> {
+        let one = self.spec.starts().len() == 1;
+        if !one || !self.model.start.is_empty() {
+            self.spec.check_start_distribution(&self.model.start)?;
+        }
+        Ok(if one { &[1.0] } else { &self.model.start })
+    }
+
     /// `P(f | t, x, a)` for every `f`, written into `probabilities`, which has one entry per feedback.
     pub fn feedback_distribution(
         &self,
@@ -236,19 +265,9 @@ impl Problem {
         for (f, p) in probabilities.iter_mut().enumerate() {
             let point = Point::new(t, x, Some(a), Some(f));
             *p = evaluate(&*self.model.feedback, "feedback", point)?;
-            if !(0.0..=1.0).contains(p) {
-                let got = format_number(*p);
-                let what = format!("got {got}, expected a probability from 0 to 1");
-                return Err(PointError::new("feedback", point, what));
-            }
+            check_probability(*p, "feedback", point)?;
         }
-        let sum: f64 = probabilities.iter().sum();
-        if (sum - 1.0).abs() > 1e-9 {
-            let what = format!("the probabilities sum to {sum}, expected 1");
-            let point = Point::new(t, x, Some(a), None);
-            return Err(PointError::new("feedback", point, what));
-        }
-        Ok(())
+        check_sum(probabilities, "feedback", Point::new(t, x, Some(a), None))
     }
 
     /// The expected cost `c_{t,x,a}`.
@@ -264,4 +283,50 @@ impl Problem {
         let mean = evaluate(&*self.model.reward, "reward", point)?;
         self.model.reward_noise.check("reward", point, mean)
     }
+}
+
+impl Spec {
+    /// Checks that there is one probability for each start state, that each is from 0 to 1 and that they sum to 1.
+    ///
+    /// ```
+    /// let spec = emab::Spec::numbered(2, 5, 1, 1).unwrap().start_in([3, 4]).unwrap();
+    /// let error = spec.check_start_distribution(&[0.5, 0.4]).unwrap_err();
+    /// assert_eq!(error.to_string(), "`start` at t = 1, x = 3: the probabilities sum to 0.9, expected 1");
+    /// ```
+    pub fn check_start_distribution(&self, probabilities: &[f64]) -> Result<(), PointError> {
+        let starts = self.starts();
+        let point = |x: usize| Point::new(1, x, None, None);
+        if probabilities.len() != starts.len() {
+            let what = format!(
+                "the model has {} probabilities, expected {}: one for each start state",
+                probabilities.len(),
+                starts.len()
+            );
+            return Err(PointError::new("start", point(starts[0]), what));
+        }
+        for (&x, &p) in starts.iter().zip(probabilities) {
+            check_probability(p, "start", point(x))?;
+        }
+        check_sum(probabilities, "start", point(starts[0]))
+    }
+}
+
+fn check_probability(p: f64, quantity: &'static str, point: Point) -> Result<(), PointError> {
+    if (0.0..=1.0).contains(&p) {
+        return Ok(());
+    }
+    let what = format!(
+        "got {}, expected a probability from 0 to 1",
+        format_number(p)
+    );
+    Err(PointError::new(quantity, point, what))
+}
+
+fn check_sum(probabilities: &[f64], quantity: &'static str, at: Point) -> Result<(), PointError> {
+    let sum: f64 = probabilities.iter().sum();
+    if (sum - 1.0).abs() <= 1e-9 {
+        return Ok(());
+    }
+    let what = format!("the probabilities sum to {sum}, expected 1");
+    Err(PointError::new(quantity, at, what))
 }

@@ -85,15 +85,21 @@ impl Spec {
             ("states", self.states().len(), other.states().len()),
             ("actions", self.actions().len(), other.actions().len()),
             ("feedbacks", self.feedbacks().len(), other.feedbacks().len()),
-            ("start", self.start(), other.start()),
         ] {
             if one != two {
                 let what = match field {
-                    "horizon" | "start" => format!("`{field}`"),
+                    "horizon" => format!("`{field}`"),
                     _ => format!("the number of `{field}`"),
                 };
                 return Ok(differ(field, what, &one, &two));
             }
+        }
+        if self.starts() != other.starts() {
+            let [one, two] = [self, other].map(|spec| match spec.starts() {
+                [one] => one.to_string(),
+                several => format!("{several:?}"),
+            });
+            return Ok(differ("start", "`start`".into(), &one, &two));
         }
         for (field, one, two) in [
             ("actions", self.actions(), other.actions()),
@@ -181,7 +187,7 @@ pub(crate) fn traverse(
         pairs: Vec::new(),
         complete: true,
     };
-    let mut level = BTreeSet::from([spec.start()]);
+    let mut level = BTreeSet::from_iter(spec.starts().iter().copied());
     let mut allowed = Vec::new();
     // Actions and feedbacks multiply the work of a pair.
     let branch = spec.actions().len() * spec.feedbacks().len();
@@ -241,6 +247,8 @@ mod tests {
         assert_eq!(differ(&one, &spec(4)), ["`horizon`", "3", "4"]);
         let started = spec(3).start_at(2).unwrap();
         assert_eq!(differ(&one, &started), ["`start`", "0", "2"]);
+        let several = spec(3).start_in([2, 0]).unwrap();
+        assert_eq!(differ(&one, &several), ["`start`", "0", "[2, 0]"]);
         let masked = spec(3).allowed(|t: usize, x: usize, a: usize, _f: usize| {
             f64::from(u8::from(!(t == 2 && x == 1 && a == 1)))
         });

@@ -4,6 +4,7 @@
 //! Those are in [`crate::Model`], which learners do not receive.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -203,6 +204,15 @@ pub enum SpecError {
         /// The last state.
         last: usize,
     },
+    /// A list of start states without an entry.
+    #[error("`start` must list at least one state, got an empty list")]
+    NoStart,
+    /// A start state that is listed twice.
+    #[error("`start` must list each state once, got {got} twice")]
+    RepeatedStart {
+        /// The state.
+        got: usize,
+    },
 }
 
 /// The specification of a problem: all that a learner may know of it.
@@ -221,7 +231,7 @@ pub struct Spec {
     states: Names,
     actions: Names,
     feedbacks: Names,
-    start: usize,
+    starts: Vec<usize>,
     transition: Arc<dyn Quantity>,
     allowed: Option<Arc<dyn Quantity>>,
 }
@@ -233,7 +243,7 @@ impl fmt::Debug for Spec {
             .field("states", &self.states.len())
             .field("actions", &self.actions)
             .field("feedbacks", &self.feedbacks)
-            .field("start", &self.start)
+            .field("starts", &self.starts)
             .finish_non_exhaustive()
     }
 }
@@ -266,7 +276,7 @@ impl Spec {
             states,
             actions,
             feedbacks,
-            start: 0,
+            starts: vec![0],
             transition: Arc::new(|_t: usize, x: usize, _a: usize, _f: usize| x as f64),
             allowed: None,
         })
@@ -309,14 +319,34 @@ impl Spec {
     }
 
     /// With this state at step 1.
-    pub fn start_at(mut self, x: usize) -> Result<Spec, SpecError> {
-        if x >= self.states.len() {
-            return Err(SpecError::Start {
-                got: x,
-                last: self.states.len() - 1,
-            });
+    pub fn start_at(self, x: usize) -> Result<Spec, SpecError> {
+        self.start_in([x])
+    }
+
+    /// With these states at step 1: an episode begins in one of them, which is known before its first choice.
+    ///
+    /// ```
+    /// use emab::Spec;
+    /// let spec = || Spec::numbered(2, 3, 1, 1).unwrap();
+    /// assert_eq!(spec().start_in([2, 0]).unwrap().starts(), [2, 0]);
+    /// assert_eq!(spec().start_in([2, 2]).unwrap_err().to_string(), "`start` must list each state once, got 2 twice");
+    /// ```
+    pub fn start_in(mut self, starts: impl Into<Vec<usize>>) -> Result<Spec, SpecError> {
+        let starts = starts.into();
+        let last = self.states.len() - 1;
+        if starts.is_empty() {
+            return Err(SpecError::NoStart);
         }
-        self.start = x;
+        let mut seen = HashSet::with_capacity(starts.len());
+        for &got in &starts {
+            if got > last {
+                return Err(SpecError::Start { got, last });
+            }
+            if !seen.insert(got) {
+                return Err(SpecError::RepeatedStart { got });
+            }
+        }
+        self.starts = starts;
         Ok(self)
     }
 
@@ -340,9 +370,9 @@ impl Spec {
         &self.feedbacks
     }
 
-    /// The state at step 1.
-    pub fn start(&self) -> usize {
-        self.start
+    /// The states that an episode can begin in, in the order they were given in; at least one.
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
     }
 
     /// `K = l_max * |X| * |A ∪ {stop}|`, as the paper counts it.

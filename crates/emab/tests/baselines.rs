@@ -65,7 +65,7 @@ proptest! {
             let mut chance = Stream::new(seed, 0, Role::Steps);
             for known in 0..20 {
                 let mut episode = Episode::default();
-                episode.begin(spec.start());
+                episode.begin(spec.starts()[0]);
                 while let Action::Continue(a) = learner.choose(episode.steps(), episode.states[episode.steps() - 1]) {
                     let (t, x) = (episode.steps(), episode.states[episode.steps() - 1]);
                     prop_assert!(spec.is_allowed(t, x, a), "{}", text);

@@ -224,10 +224,10 @@ fn the_value_with_dropout_agrees_with_hand_and_simulation() {
     let problem = Arc::new(plain.with_dropout(Probability::new("dropout", 0.25).unwrap()));
     let mut pairs = Pairs::new(problem.clone()).unwrap();
     let optimal = Optimal::new(&mut pairs).unwrap();
-    assert_eq!(optimal.value(pairs.start()), 2.75);
+    assert_eq!(optimal.start_value(&pairs), 2.75);
     assert_eq!(best_fixed(&pairs, &optimal, 1000).unwrap().value, 2.75);
     let mut benchmark = Benchmark::new(problem).unwrap();
-    let start = benchmark.pairs().start();
+    let start = benchmark.pairs().starts().next().unwrap().0;
     assert_eq!(benchmark.regret(start, Action::Stop).unwrap(), 1.75);
 }
 
@@ -294,7 +294,7 @@ proptest! {
         let with_dropout = Arc::new(problem.with_dropout(stated.dropout));
         let mdp = Mdp::new(&mut Pairs::new(with_dropout.clone()).unwrap()).unwrap();
         let iterated = Iteration::of_values(&mdp, 1000).unwrap();
-        prop_assert!(near(iterated.values[mdp.start()], optimum));
+        prop_assert!(near(iterated.values[mdp.starts()[0].0], optimum));
         prop_assert!(near(fixed(with_dropout), fixed(spelled_out(&problem, q))));
 
         conditioned.restart(3, 0);
@@ -405,7 +405,7 @@ fn the_regret_of_overridden_recommendations() {
     let mut stop = Policy::new(problem.spec(), |_t, _x| Action::Stop);
     let (_, regret) = measured(&mut conditioned, &mut stop, 20_000);
     let mut oracle = Benchmark::new(problem.clone()).unwrap();
-    let start = oracle.pairs().start();
+    let start = oracle.pairs().starts().next().unwrap().0;
     let first = oracle.regret(start, Action::Stop).unwrap();
     let mut expected = first;
     let follow: Vec<_> = oracle.pairs().follow(start, 0).collect();
@@ -425,7 +425,7 @@ fn regret_of_overridden_recommendations_with_paired_estimates() {
     // The same, solved by hand from the top: V - Q where `fifth` stops, from step 5 on, if the episode reaches it.
     let with_dropout = Arc::new(problem.with_dropout(Probability::new("dropout", 0.05).unwrap()));
     let mut oracle = Benchmark::new(with_dropout).unwrap();
-    let mut level = vec![(oracle.pairs().start(), 1.0)];
+    let mut level = vec![(oracle.pairs().starts().next().unwrap().0, 1.0)];
     let mut expected = 0.0;
     for t in 1..=9 {
         let mut next = Vec::new();

@@ -44,7 +44,7 @@ proptest! {
         let (benchmark, _, mdp) = translate(p.problem());
         prop_assert_eq!(mdp.len(), benchmark.pairs().len() + 1);
         prop_assert_eq!(mdp.actions(), p.actions + 1);
-        prop_assert_eq!(mdp.pair(mdp.start()), Some((1, 0)));
+        prop_assert_eq!(mdp.pair(mdp.starts()[0].0), Some((1, 0)));
         let all: Vec<_> = (0..mdp.end()).map(|s| mdp.pair(s).unwrap()).collect();
         prop_assert!(all.is_sorted_by(|a, b| a < b));
         let mut transitions = 0;
@@ -125,13 +125,13 @@ fn detour() -> Problem {
 #[test]
 fn finds_a_policy_that_needs_two_steps() {
     let (mut benchmark, optimal, mdp) = translate(detour());
-    let start = benchmark.pairs().start();
+    let start = benchmark.pairs().starts().next().unwrap().0;
     // By hand: the benchmark takes 1.2 - 0.1 and stops; exploring is 0.4 (5 - 0.2) + 0.6 (0.5 - 0.2) - 0.3.
     assert!(close(benchmark.value(start).unwrap(), 1.1));
     assert!(close(optimal.value(start), 1.8));
     // Step 1 in state 0; step 2 and 3 in states 0, 1, 2; the end.
     assert_eq!((mdp.len(), mdp.actions()), (8, 3));
-    let explored: Vec<_> = mdp.transitions(mdp.start(), 1).collect();
+    let explored: Vec<_> = mdp.transitions(mdp.starts()[0].0, 1).collect();
     assert_eq!(explored, [(2, 0.1 + 0.3), (3, 0.6)]);
     let (safe, explore, stop) = (0, 1, 2);
     let values = Iteration::of_values(&mdp, ENOUGH).unwrap();
@@ -147,7 +147,7 @@ fn finds_a_policy_that_needs_two_steps() {
     assert_eq!(policies.policy, policy);
     // Stopping, the benchmark, the detour.
     assert_eq!(policies.rounds, 3);
-    assert!(close(policies.values[mdp.start()], 1.8));
+    assert!(close(policies.values[mdp.starts()[0].0], 1.8));
 }
 
 #[test]
@@ -163,14 +163,14 @@ fn stop_wins_ties_up_to_rounding() {
     let model = Model::new(|_t, _x, _a, _f| 1.0, reward).cost(|_t, _x, _a, _f| 1e6);
     for problem in [tie, Problem::new("large", spec, model)] {
         let (mut benchmark, optimal, mdp) = translate(problem);
-        let start = benchmark.pairs().start();
+        let start = benchmark.pairs().starts().next().unwrap().0;
         assert_eq!(benchmark.choice(start).unwrap(), Action::Stop);
         assert_eq!(optimal.choice(start), Action::Stop);
         let values = Iteration::of_values(&mdp, ENOUGH).unwrap();
-        assert_eq!(values.values[mdp.start()], 0.3);
+        assert_eq!(values.values[mdp.starts()[0].0], 0.3);
         let policies = Iteration::of_policies(&mdp, ENOUGH).unwrap();
         for solved in [values, policies] {
-            assert_eq!(solved.policy[mdp.start()], mdp.stop());
+            assert_eq!(solved.policy[mdp.starts()[0].0], mdp.stop());
         }
     }
 }

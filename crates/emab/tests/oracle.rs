@@ -113,11 +113,11 @@ proptest! {
             })
             .fold(f64::NEG_INFINITY, f64::max);
         let pairs = benchmark.pairs();
-        prop_assert!(close(optimal.value(pairs.start()), best));
+        prop_assert!(close(optimal.start_value(&pairs), best));
         // And the policy it names earns what it says.
         let named = |t, x| pairs.find(t, x).map_or(Action::Stop, |pair| optimal.choice(pair));
         prop_assert!(close(follow(&p, 1, 0, &named), best));
-        prop_assert_eq!(problem.spec().start(), 0);
+        prop_assert_eq!(problem.spec().starts(), [0]);
     }
 
     #[test]
@@ -160,7 +160,7 @@ proptest! {
             }
             total
         }
-        let start = benchmark.pairs().start();
+        let start = benchmark.pairs().starts().next().unwrap().0;
         let difference = benchmark.value(start).unwrap() - follow(&p, 1, 0, &policy);
         let total = sum(&p, &mut benchmark, 1, 0, &policy);
         prop_assert!(close(total, difference), "{total} {difference}");
@@ -170,7 +170,7 @@ proptest! {
     fn draws_follow_the_distribution(p in small_problem(2, 3, 2, 4), u in 0.0_f64..1.0) {
         let problem = Arc::new(p.problem());
         let mut pairs = Pairs::new(problem).unwrap();
-        let start = pairs.start();
+        let start = pairs.starts().next().unwrap().0;
         pairs.expand(start).unwrap();
         for a in (0..p.actions).filter(|&a| p.horizon > 1 && p.allowed(1, 0, a)) {
             let (f, next, cost) = pairs.draw(start, a, u).unwrap();

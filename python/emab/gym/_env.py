@@ -33,6 +33,9 @@ class Env(EnvCore, gymnasium.Env[npt.NDArray[np.int64], int]):
     :func:`emab.run`. Without a seed they continue; the first time they start from a random seed. The lowest 64 bits of
     a seed are used.
 
+    If the problem has several start states, an episode begins in a random one, or in ``options["start"]``, by name or
+    number.
+
     >>> import emab.gym
     >>> env, learner = emab.gym.Env("resource"), emab.FeedBAL(emab.load("resource").spec)
     >>> observation, info = env.reset(seed=1)

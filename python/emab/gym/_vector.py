@@ -27,7 +27,8 @@ class VectorEnv(VectorCore, gymnasium.vector.VectorEnv[Ints, Ints, npt.NDArray[A
     Each behaves as an :class:`Env` with the same seed, bit for bit. After the end of an episode the next step resets
     the environment and ignores its action (``AutoresetMode.NEXT_STEP``). When episodes end, ``infos["costs"]`` and
     ``infos["rewards"]`` have one row per environment, padded with NaN, and ``infos["_costs"]`` marks the environments
-    that ended; :meth:`revealed` returns their episodes, until the next step.
+    that ended; :meth:`revealed` returns their episodes, until the next step. ``options["start"]`` is one start state
+    for all environments or a list with one each, and holds for the episodes that ``reset`` begins.
 
     >>> import emab.gym
     >>> envs = emab.gym.VectorEnv("resource", num_envs=3)

@@ -40,7 +40,10 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
             "states": spec.states().len(),
             "actions": names().collect::<Vec<_>>(),
             "feedbacks": spec.feedbacks().len(),
-            "start": spec.start(),
+            "start": match spec.starts() {
+                [one] => json!(one),
+                several => json!({ "states": several, "probabilities": probabilities(&file)? }),
+            },
             "k": spec.k(),
             "reachable_pairs": reachable,
             "checked_pairs": reached.pairs,
@@ -86,10 +89,7 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
     let rows: Vec<Vec<String>> = [
         ("size", format!("{steps}, {states}, {feedbacks}")),
         ("actions", format!("{}, and stop", actions.join(", "))),
-        (
-            "start",
-            format!("state {}", spec.states().name(spec.start())),
-        ),
+        ("start", starts(&file)?),
         ("K", whole(spec.k())),
         ("reachable", format!("{pairs} of {all} step-state pairs")),
         ("learning", known.join(", ")),
@@ -116,6 +116,38 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
         false => format!("\nThe first {checked} pairs are valid; the others were not checked."),
     };
     terminal::print(&text)
+}
+
+/// The probabilities of the start states, where the file has a model.
+fn probabilities(file: &ProblemFile) -> Result<Option<Vec<f64>>, CommandError> {
+    let Ok(problem) = file.problem() else {
+        return Ok(None);
+    };
+    let probabilities = problem.start_distribution();
+    let probabilities = probabilities.map_err(|error| file.locate(&error))?;
+    Ok(Some(probabilities.to_vec()))
+}
+
+/// The start states, with their probabilities where there are several and the model gives them.
+fn starts(file: &ProblemFile) -> Result<String, CommandError> {
+    const SHOWN: usize = 8;
+    let spec = file.spec();
+    let name = |&x: &usize| spec.states().name(x);
+    if let [one] = spec.starts() {
+        return Ok(format!("state {}", name(one)));
+    }
+    let probabilities = probabilities(file)?;
+    let starts = spec.starts().iter().take(SHOWN).enumerate();
+    let mut starts: Vec<String> = starts
+        .map(|(i, x)| match &probabilities {
+            Some(p) => format!("{} ({})", name(x), number(p[i])),
+            None => name(x).into_owned(),
+        })
+        .collect();
+    if spec.starts().len() > SHOWN {
+        starts.push("…".into());
+    }
+    Ok(format!("states {}", starts.join(", ")))
 }
 
 /// The numbers of `[learning]`, where the file states them.

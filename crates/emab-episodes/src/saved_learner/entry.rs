@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SavedEntry;
 use crate::json::{LenientU64, Name, truncate};
-use crate::validate::validate_episode;
+use crate::validate::{not_a_start, validate_from};
 use emab_problem::{NAME_RULE, is_name};
 
 /// The learner was asked for an action.
@@ -23,6 +23,9 @@ pub(super) struct QueryLine {
 #[serde(deny_unknown_fields)]
 pub(super) struct EpisodeLine {
     id: String,
+    /// Only where the problem lists several start states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<Name>,
     actions: Vec<Name>,
     feedbacks: Vec<Name>,
     costs: Vec<Option<f64>>,
@@ -58,8 +61,11 @@ impl EpisodeLine {
             indices.iter().map(name).collect()
         };
         let taken = episode.actions.len();
+        let start = episode.states.first().filter(|_| spec.starts().len() > 1);
+        let start = start.map(|&x| Name::Text(spec.states().name(x).into_owned()));
         EpisodeLine {
             id: format!("learned-{id}"),
+            start,
             actions: names(spec.actions(), &episode.actions),
             feedbacks: names(spec.feedbacks(), &episode.feedbacks),
             costs: values(&episode.costs, taken),
@@ -85,6 +91,16 @@ impl NameIndex {
             feedbacks: index(spec.feedbacks()),
         }
     }
+}
+
+/// A start state by name or index.
+fn start(spec: &Spec, given: &Name) -> Result<usize, String> {
+    let is_given = |x: &usize| match given {
+        Name::Text(name) => *name == spec.states().name(*x),
+        Name::Index(index) => *index == *x as u64,
+    };
+    let found = spec.starts().iter().copied().find(is_given);
+    found.ok_or_else(|| not_a_start(spec, given))
 }
 
 /// Parses a line. Episode ids must be unique: the service treats a second episode of the same id as a repetition.
@@ -140,7 +156,8 @@ pub(super) fn read(
         costs: line.costs.into_iter().map(known).collect(),
         rewards: line.rewards.into_iter().map(known).collect(),
     };
-    let episode = validate_episode(spec, episode)?;
+    let start = line.start.map(|given| start(spec, &given)).transpose()?;
+    let episode = validate_from(spec, start, episode)?;
     match ids.replace(line.id) {
         None => Ok(SavedEntry::Episode(episode)),
         Some(id) => Err(format!(

@@ -145,7 +145,7 @@ impl SavedLearner {
                     write_line(out, &query)?;
                 }
                 SavedEntry::Episode(episode) => {
-                    states_of(spec, episode).map_err(invalid)?;
+                    states_of(spec, episode.states.first().copied(), episode).map_err(invalid)?;
                     id += 1;
                     write_line(out, &EpisodeLine::new(spec, id, episode))?;
                 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use emab::learners::LearnerDefaults;
-use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Sigma2, Spec};
+use emab::spec::SpecError;
+use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Quantity, Sigma2, Spec};
 use serde_json::value::to_raw_value;
 
 use super::fields::{Fields, count, names, number, text};
@@ -34,7 +35,14 @@ const FIELDS: [&str; 13] = [
     "conditions",
     "learning",
 ];
-const MODEL_FIELDS: [&str; 5] = ["feedback", "cost", "reward", "cost_noise", "reward_noise"];
+const MODEL_FIELDS: [&str; 6] = [
+    "start",
+    "feedback",
+    "cost",
+    "reward",
+    "cost_noise",
+    "reward_noise",
+];
 const LEARNING_FIELDS: [&str; 7] = [
     "delta",
     "sigma2",
@@ -99,7 +107,7 @@ pub(super) fn read(
     let context = |quantity, variables| context_for(source, &scope, quantity, variables);
     let mut tables = Vec::new();
     let spec = Spec::new(horizon, states, actions, feedbacks).map_err(|error| {
-        let emab::spec::SpecError::Size { field, .. } = error else {
+        let SpecError::Size { field, .. } = error else {
             return Diagnostic::without_span(error.to_string());
         };
         match top.get(field) {
@@ -115,25 +123,12 @@ pub(super) fn read(
         spec = spec.allowed(keep(&mut tables, "allowed", allowed));
     }
     if let Some(node) = top.get("start") {
-        let x = match &node.kind {
-            ValueKind::Text(name) => {
-                let message = format!("no state is called `{name}`");
-                let unknown = Diagnostic::at(&node.span, message, "unknown state");
-                let Names::List(list) = spec.states() else {
-                    return Err(unknown.help("the states have no names: give its index"));
-                };
-                let known = list.iter().position(|known| known == name);
-                known.ok_or_else(|| unknown.suggest(name, list.iter().map(String::as_str)))?
-            }
-            _ => count(node, "start")?,
-        };
-        spec = spec
-            .start_at(x)
-            .map_err(|e| Diagnostic::at(&node.span, e.to_string(), "no such state"))?;
+        spec = start(node, spec)?;
     }
 
+    let starts = (top.get("start"), &spec);
     let model = top.get("model");
-    let model = model.map(|node| self::model(node, &sizes, &context, &mut tables));
+    let model = model.map(|node| self::model(node, starts, &sizes, &context, &mut tables));
     let model = model.transpose()?;
     let stated = top.get("conditions");
     let conditions = match (given, stated) {
@@ -149,7 +144,7 @@ pub(super) fn read(
         for (first, scope) in &scopes {
             let context = |quantity, variables| context_for(source, scope, quantity, variables);
             // Entries have the places of the first model.
-            let model = self::model(node, &sizes, &context, &mut Vec::new())?;
+            let model = self::model(node, starts, &sizes, &context, &mut Vec::new())?;
             later.push((*first, model));
         }
     }
@@ -246,8 +241,91 @@ fn check_spec_is_fixed(
     Ok(())
 }
 
+/// Reads a state or a list of states.
+fn start(node: &SpannedValue, spec: Spec) -> Result<Spec, Diagnostic> {
+    let nodes = match &node.kind {
+        ValueKind::Array(items) => items,
+        _ => std::slice::from_ref(node),
+    };
+    let states = nodes.iter().map(|node| match &node.kind {
+        ValueKind::Text(name) => {
+            let message = format!("no state is called `{name}`");
+            let unknown = Diagnostic::at(&node.span, message, "unknown state");
+            let Names::List(list) = spec.states() else {
+                return Err(unknown.help("the states have no names: give its index"));
+            };
+            let known = list.iter().position(|known| known == name);
+            known.ok_or_else(|| unknown.suggest(name, list.iter().map(String::as_str)))
+        }
+        _ => count(node, "start"),
+    });
+    let states = states.collect::<Result<Vec<usize>, _>>()?;
+    spec.start_in(&states[..]).map_err(|error| {
+        let (wrong, label) = match error {
+            SpecError::Start { got, .. } => (Some(got), "no such state"),
+            SpecError::RepeatedStart { got } => (Some(got), "listed twice: remove one"),
+            _ => (None, "list the states that an episode may begin in"),
+        };
+        // The later one of two.
+        let at = wrong.and_then(|wrong| states.iter().rposition(|&x| x == wrong));
+        let span = &at.map_or(node, |i| &nodes[i]).span;
+        Diagnostic::at(span, error.to_string(), label)
+    })
+}
+
+/// Reads the probabilities of the start states; none where there is one and none is given.
+fn start_distribution(
+    node: Option<&SpannedValue>,
+    (listed, spec): (Option<&SpannedValue>, &Spec),
+    context: &QuantityContext<'_>,
+) -> Result<Vec<f64>, Diagnostic> {
+    let starts = spec.starts();
+    let Some(node) = node else {
+        let several = listed.filter(|_| starts.len() > 1);
+        return several.map_or(Ok(Vec::new()), |listed| {
+            let message = "[model] has no `start`, the probability of each of these states";
+            let label = format!("{} states", starts.len());
+            let help = "add a list of probabilities to [model], such as start = [0.7, 0.3]";
+            Err(Diagnostic::at(&listed.span, message, label).help(help))
+        });
+    };
+    if !listed.is_some_and(|listed| matches!(listed.kind, ValueKind::Array(_))) {
+        let message = "`start` in [model] gives the probabilities of a list of states, and there is no such list";
+        let help = "list the states in the field `start` before [model], or remove this one";
+        return Err(Diagnostic::at(&node.span, message, "not used").help(help));
+    }
+    let items = match &node.kind {
+        ValueKind::Array(items) if items.len() == starts.len() => items,
+        _ => {
+            let message = format!(
+                "`start` in [model] must be a list of {} probabilities, one for each state of `start`",
+                starts.len()
+            );
+            return Err(node.wrong_type(message));
+        }
+    };
+    let probability = |item: &SpannedValue| {
+        let entry = SharedTable(Arc::new(Table::read(item, &[], context)?));
+        entry.at(1, 0, 0, 0).map_err(|fault| {
+            let span = fault.span.unwrap_or(item.span.clone());
+            Diagnostic::at(&span, "`start` in [model] is wrong", fault.message)
+        })
+    };
+    let probabilities: Vec<f64> = items.iter().map(probability).collect::<Result<_, _>>()?;
+    spec.check_start_distribution(&probabilities)
+        .map_err(|error| {
+            // A single wrong entry is pointed at; a wrong sum is that of all.
+            let within = |p: f64| (0.0..=1.0).contains(&p);
+            let wrong = probabilities.iter().position(|&p| !within(p));
+            let span = &wrong.map_or(node, |i| &items[i]).span;
+            Diagnostic::at(span, "`start` in [model] is wrong", error.what)
+        })?;
+    Ok(probabilities)
+}
+
 fn model<'a>(
     node: &SpannedValue,
+    starts: (Option<&SpannedValue>, &Spec),
     sizes: &[Dimension; 4],
     context: &impl Fn(&'static str, &'a [&'a str]) -> QuantityContext<'a>,
     tables: &mut Vec<(&'static str, SharedTable)>,
@@ -281,7 +359,8 @@ fn model<'a>(
     let reward = Table::read(node, &[steps, sizes[1]], &context("reward", &["t", "x"]))?;
 
     let feedback = keep(tables, "feedback", feedback);
-    let mut model = Model::new(feedback, keep(tables, "reward", reward));
+    let start = start_distribution(fields.get("start"), starts, &context("start", &[]))?;
+    let mut model = Model::new(feedback, keep(tables, "reward", reward)).start(start);
     if let Some(node) = fields.get("cost") {
         let cost = Table::read(node, &sizes[..3], &context("cost", &["t", "x", "a"]))?;
         model = model.cost(keep(tables, "cost", cost));

@@ -244,7 +244,7 @@ impl<'a> CommandExecutor<'a> {
         }
         validate::not_closed(&self.state.head)?;
         validate::not_paused(&self.state.head)?;
-        let start = self.state.study.spec.start();
+        let start = self.state.study.spec.starts()[0];
         let (decision, shadow) = self.decide(DecisionPoint {
             episode: id,
             number: self.state.next_number(),

@@ -142,7 +142,7 @@ impl StudyState {
         };
         match kind {
             EventKind::Opened(opened) => {
-                let start = self.study.spec.start();
+                let start = self.study.spec.starts()[0];
                 Ok(point(&opened.episode, self.next_number(), 1, start))
             }
             EventKind::StepRecorded(step) => {
@@ -371,7 +371,7 @@ impl StudyState {
                 Some(_) => Err(validate::name_taken(id)),
                 None => Ok(EpisodeRecord {
                     id: id.into(),
-                    states: vec![study.spec.start()],
+                    states: vec![study.spec.starts()[0]],
                     ..EpisodeRecord::default()
                 }),
             }

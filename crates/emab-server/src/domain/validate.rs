@@ -591,7 +591,7 @@ pub fn past_steps(
         return Err(Rejection::not_possible(what).at("/feedbacks"));
     }
     let horizon = study.spec.horizon();
-    let (mut states, mut steps) = (vec![study.spec.start()], Vec::new());
+    let (mut states, mut steps) = (vec![study.spec.starts()[0]], Vec::new());
     for (i, (action, feedback)) in actions.iter().zip(feedbacks).enumerate() {
         let inside = |rejection: Rejection| {
             let list = match rejection.pointer.as_deref() {

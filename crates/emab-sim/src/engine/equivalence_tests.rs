@@ -15,6 +15,7 @@ use emab_problem::{BUILTIN, ProblemFile};
 use crate::engine::Loop;
 use crate::engine::simd::{Fill, Level};
 use crate::engine::tables::Tables;
+use crate::results::StateRegret;
 use crate::{Control, Experiment, ExperimentBuilder, Finish, State};
 
 fn run(experiment: &Experiment, by: Loop) -> State {
@@ -176,6 +177,14 @@ fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) ->
     Arc::new(Problem::new("any", spec, model))
 }
 
+/// The same problem with one start state, and with several, of which one has probability 0.
+fn with_starts(problem: Arc<Problem>) -> [Arc<Problem>; 2] {
+    let spec = problem.spec().as_ref().clone().start_in([3, 0, 6, 1]);
+    let model = problem.model().clone().start([0.2, 0.5, 0.0, 0.3]);
+    let several = Problem::new("several starts", spec.unwrap(), model);
+    [problem, Arc::new(several)]
+}
+
 #[test]
 fn problems_of_every_shape() {
     let normal = Noise::normal(0.1).unwrap();
@@ -196,10 +205,34 @@ fn problems_of_every_shape() {
                     "ucb1v",
                     "optimal",
                 ];
-                compare(&experiment(problem, &learning(), &learners));
+                for problem in with_starts(problem) {
+                    compare(&experiment(problem, &learning(), &learners));
+                }
             }
         }
     }
+}
+
+#[test]
+fn every_learner_of_a_run_meets_the_same_starts() {
+    let normal = Noise::normal(0.1).unwrap();
+    let [_, problem] = with_starts(any(2, 2, (normal, normal), false));
+    let learners = ["feedbal", "random", "optimal", "ucb1v"];
+    let experiment = experiment(problem, &learning(), &learners);
+    let state = run(&experiment, Loop::PairedRuns(Level::best()));
+    // By learner: how many episodes of a run begin in each state.
+    let begun = |learner: Vec<StateRegret>| -> Vec<(usize, f64)> {
+        let first = learner.iter().filter(|row| row.t == 1);
+        first.map(|row| (row.x, row.visits)).collect()
+    };
+    let by_state = experiment.regret_by_state(&state).unwrap().unwrap();
+    let all: Vec<_> = by_state.into_iter().map(begun).collect();
+    for (&(_, visits), p) in all[0].iter().zip([0.5, 0.3, 0.2, 0.0]) {
+        let error = (700.0 * p * (1.0 - p) / 5.0_f64).sqrt();
+        assert!((visits - 700.0 * p).abs() <= 4.0 * error, "{all:?}");
+    }
+    assert_eq!(all[0].iter().map(|(_, visits)| visits).sum::<f64>(), 700.0);
+    assert!(all.iter().all(|begun| *begun == all[0]), "{all:?}");
 }
 
 /// A problem with so many reachable pairs that regret is paired and tables grow.
@@ -239,35 +272,36 @@ fn growing_tables_with_paired_regret() {
         (2, 2, (Noise::Bernoulli, Noise::None), false),
         (3, 3, (normal, normal), true),
     ] {
-        let problem = large(actions, feedbacks, noise, masked);
-        let estimator = Environment::new(problem.clone()).unwrap().estimator();
-        assert_eq!(estimator, RegretEstimator::Paired);
-        let mut learners = vec![
-            "feedbal",
-            "feedbal-pooled",
-            "feedbal:ties=random",
-            "random",
-            "benchmark",
-        ];
-        if actions == 1 {
-            learners.push("ucb1v");
+        for problem in with_starts(large(actions, feedbacks, noise, masked)) {
+            let estimator = Environment::new(problem.clone()).unwrap().estimator();
+            assert_eq!(estimator, RegretEstimator::Paired);
+            let mut learners = vec![
+                "feedbal",
+                "feedbal-pooled",
+                "feedbal:ties=random",
+                "random",
+                "benchmark",
+            ];
+            if actions == 1 {
+                learners.push("ucb1v");
+            }
+            // An odd number of runs leaves a slot empty at the end.
+            let experiment = builder(problem, &learning(), &learners)
+                .runs(3)
+                .episodes(300);
+            let experiment = experiment.build().unwrap();
+            compare(&experiment);
+            // Both loops sum the same values in the same order here.
+            let regrets = |by| {
+                let results = experiment.results(&run(&experiment, by)).into_iter();
+                let curves = results.map(|result| (result.curve, result.causes));
+                curves.collect::<Vec<_>>()
+            };
+            assert_eq!(
+                regrets(Loop::Reference),
+                regrets(Loop::PairedRuns(Level::best()))
+            );
         }
-        // An odd number of runs leaves a slot empty at the end.
-        let experiment = builder(problem, &learning(), &learners)
-            .runs(3)
-            .episodes(300);
-        let experiment = experiment.build().unwrap();
-        compare(&experiment);
-        // Both loops sum the same values in the same order here.
-        let regrets = |by| {
-            let results = experiment.results(&run(&experiment, by)).into_iter();
-            let curves = results.map(|result| (result.curve, result.causes));
-            curves.collect::<Vec<_>>()
-        };
-        assert_eq!(
-            regrets(Loop::Reference),
-            regrets(Loop::PairedRuns(Level::best()))
-        );
     }
 }
 
@@ -285,12 +319,13 @@ fn growing_tables_with_exact_regret() {
         |t, x, _a, _f| (t * x % 7) as f64 / 7.0,
     );
     model.reward_noise = Noise::normal(0.1).unwrap();
-    let problem = Arc::new(Problem::new("wide", spec, model));
-    let mut environment = Environment::new(problem.clone()).unwrap();
-    assert_eq!(environment.estimator(), RegretEstimator::Exact);
-    assert!(Tables::whole(&mut environment).unwrap().is_none());
-    let experiment = builder(problem, &learning(), &["feedbal", "random", "benchmark"]);
-    compare(&experiment.runs(3).episodes(60).build().unwrap());
+    for problem in with_starts(Arc::new(Problem::new("wide", spec, model))) {
+        let mut environment = Environment::new(problem.clone()).unwrap();
+        assert_eq!(environment.estimator(), RegretEstimator::Exact);
+        assert!(Tables::whole(&mut environment).unwrap().is_none());
+        let experiment = builder(problem, &learning(), &["feedbal", "random", "benchmark"]);
+        compare(&experiment.runs(3).episodes(60).build().unwrap());
+    }
 }
 
 #[test]

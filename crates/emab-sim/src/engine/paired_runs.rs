@@ -125,6 +125,7 @@ impl<'a, P: PlayerState> PairedRunsWorker<'a, P> {
         let mut slots = players.map(|player| RunSlot {
             state: RunState::new(tables, player, task.count_choices),
             draws: Draws::new(tables.reward_noise, tables.cost_noise),
+            starts: Stream::new(0, 0, Role::Start),
             beyond: Stream::new(0, 0, Role::Beyond),
             run: None,
             record: Run::default(),
@@ -231,6 +232,8 @@ impl TableSource<'_> {
 struct RunSlot<P> {
     state: RunState<P>,
     draws: Draws,
+    /// Uniforms for the starts of the episodes.
+    starts: Stream,
     /// Uniforms for the benchmark after the step at which the learner stopped.
     beyond: Stream,
     /// The run in this slot; none where the slot is empty, whose steps are not counted.
@@ -259,6 +262,7 @@ impl<P: PlayerState> PairedRunsWorker<'_, P> {
                 if slot.run.is_none() {
                     slot.start(tables, seed, runs.next(), checkpoints);
                 }
+                slot.state.draw_starts(tables, &mut slot.starts);
                 level.run(Fill(&mut slot.draws, block));
             }
             if self.slots.iter().all(|slot| slot.run.is_none()) {
@@ -314,7 +318,8 @@ impl<P: PlayerState> RunSlot<P> {
         let stream = Stream::new(seed, run.unwrap_or(0), Role::Learner);
         let visited = self.state.visited(tables).into_owned();
         self.state.player.reset(tables, &visited, stream);
-        self.state.reset();
+        self.starts = Stream::new(seed, run.unwrap_or(0), Role::Start);
+        self.state.reset(tables, &mut self.starts);
         self.state.left = u64::MAX;
         self.record = Run::default();
         self.episode = 0;
@@ -330,7 +335,7 @@ impl<P: PlayerState> RunSlot<P> {
     fn now(&self, checkpoints: &[u64]) -> u64 {
         let next = checkpoints.get(self.record.at.len()).copied().unwrap_or(0);
         let over = next.saturating_sub(self.state.left);
-        over + u64::from(self.state.row().0 != START)
+        over + u64::from(self.state.row().1 != NONE)
     }
 
     /// On growing tables, provides what the walk waits for; `u` is the uniform draw of its last step.
@@ -349,9 +354,9 @@ impl<P: PlayerState> RunSlot<P> {
         let (row, taken) = state.row();
         if self.run.is_none() {
             // An empty slot opens no pairs.
-            state.set_row(START);
+            state.abandon_episode();
             state.player.abandon_episode();
-        } else if row == START {
+        } else if taken == NONE {
             self.add_regret(growing)?;
         } else if row == NONE {
             let next = growing.next(taken, u)?;

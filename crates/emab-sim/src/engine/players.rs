@@ -258,8 +258,8 @@ impl LearnerCursor for SequenceUcbCursor<'_> {
     #[inline(always)]
     fn choose(&mut self, row: usize, _stop: usize) -> (usize, bool) {
         let player = &mut *self.player;
-        // Only the first step is in the first row.
-        if row == START {
+        // Only the first step is in a row of a start.
+        if row < self.tables.starts_end {
             player.learner.begin();
             (player.steps, player.paid) = (0, 0.0);
         }

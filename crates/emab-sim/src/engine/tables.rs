@@ -15,7 +15,7 @@ pub(crate) const WORDS: usize = 3;
 /// The offset that stands for the action before the first step; it has words too. As the row after an action it means
 /// that the row does not exist yet. Both offsets are constants because registers are few.
 pub(crate) const NONE: usize = 0;
-/// The row of the first step.
+/// The row of the first start; those of the other starts follow it.
 pub(crate) const START: usize = NONE + WORDS;
 
 /// The tables of the pairs that have a row.
@@ -28,6 +28,10 @@ pub(crate) struct Tables {
     pub(crate) row: usize,
     /// The offset after the last row.
     pub(crate) end: usize,
+    /// The offset after the rows of the starts.
+    pub(crate) starts_end: usize,
+    /// By start: a uniform draw means the start whose bound is the first above it.
+    starts: Vec<f64>,
     /// Whether rows are added during play.
     pub(crate) grows: bool,
     /// Whether the regret of a choice is known; otherwise the benchmark is played beside the learner.
@@ -80,11 +84,16 @@ impl Tables {
         let problem = oracle.pairs().problem();
         let (spec, model) = (problem.spec(), problem.model());
         let actions = spec.actions().len();
+        let row = WORDS * (actions + 1);
+        let starts: Vec<f64> = oracle.pairs().start_bounds().collect();
         Tables {
             actions,
             feedbacks: spec.feedbacks().len(),
-            row: WORDS * (actions + 1),
+            row,
             end: START,
+            // The starts are the first pairs, in this order, and so have the first rows.
+            starts_end: START + starts.len() * row,
+            starts,
             grows,
             exact,
             words: vec![0.0; START],
@@ -168,6 +177,18 @@ impl Tables {
             Action::Continue(a) => row + WORDS * a,
             Action::Stop => row + WORDS * self.actions,
         }
+    }
+
+    /// Whether episodes begin in one of several rows.
+    pub(crate) fn several_starts(&self) -> bool {
+        self.starts.len() > 1
+    }
+
+    /// The row of an episode's start for the uniform draw `u`.
+    #[inline]
+    pub(crate) fn start(&self, u: f64) -> usize {
+        let passed = self.starts.iter().map(|&bound| usize::from(bound <= u));
+        START + passed.sum::<usize>() * self.row
     }
 
     /// The action at this offset of a row.
@@ -258,7 +279,7 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    /// Tables with the row of the start.
+    /// Tables with the rows of the starts.
     pub(crate) fn new(environment: &Environment) -> Result<Growing, OracleError> {
         let oracle = environment.clone().into_oracle();
         let exact = environment.estimator() == RegretEstimator::Exact;
@@ -266,7 +287,9 @@ impl Growing {
             tables: Tables::empty(&oracle, exact, true),
             oracle,
         };
-        growing.row(growing.oracle.pairs().start())?;
+        for start in environment.pairs().starts().map(|(start, _)| start) {
+            growing.row(start)?;
+        }
         Ok(growing)
     }
 

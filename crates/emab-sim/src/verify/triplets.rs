@@ -89,7 +89,7 @@ impl TripletTable {
             _ => Action::Stop,
         };
         let pairs = environment.pairs();
-        let pair = pairs.iter().nth(row).unwrap_or(pairs.start());
+        let pair = pairs.iter().nth(row).unwrap_or_default();
         (pairs.step(pair), pairs.state(pair), action)
     }
 }

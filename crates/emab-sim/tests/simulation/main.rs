@@ -8,6 +8,7 @@ mod common;
 mod conditions;
 mod determinism;
 mod independent_loop;
+mod intake;
 mod interrupted;
 mod large_problems;
 mod regret_by_state;

@@ -92,7 +92,7 @@ impl ReachSummary {
 
 /// Checks every reachable pair, until there are more than `limit` of them or ten times as many outcomes.
 ///
-/// Feedback probabilities sum to 1, transitions lead to states, all values are finite.
+/// Probabilities of starts and feedback sum to 1, transitions lead to states, all values are finite.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -106,6 +106,7 @@ impl ReachSummary {
 /// ```
 pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, PointError> {
     let spec = problem.spec();
+    problem.start_distribution()?;
     let mut least = (f64::INFINITY, f64::INFINITY);
     let mut phase = vec![0.0; spec.feedbacks().len()];
     let reachable = traverse(spec, limit, |t, x, actions, next| {

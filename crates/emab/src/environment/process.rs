@@ -24,9 +24,10 @@ impl StepDraw {
     }
 }
 
-/// The random streams of one run: the draws of its steps, and those of dropout and overrides.
+/// The random streams of one run: the starts of its episodes, the draws of its steps, and those of dropout and overrides.
 #[derive(Clone, Debug)]
 pub(super) struct RunStreams {
+    starts: Stream,
     pub(super) steps: Draws,
     pub(super) conditions: Stream,
 }
@@ -35,14 +36,31 @@ impl RunStreams {
     /// The streams of seed 0 and run 0.
     pub(super) fn new(process: &Process) -> RunStreams {
         RunStreams {
+            starts: Stream::new(0, 0, Role::Start),
             steps: Draws::new(process.reward_noise, process.cost_noise),
             conditions: Stream::new(0, 0, Role::Conditions),
         }
     }
 
     pub(super) fn restart(&mut self, seed: u64, run: u64) {
+        self.starts = Stream::new(seed, run, Role::Start);
         self.steps.restart(seed, run);
         self.conditions = Stream::new(seed, run, Role::Conditions);
+    }
+
+    /// The start of the next episode. It depends on the number of the episode in the run and on nothing else.
+    #[inline]
+    pub(super) fn start(&mut self, pairs: &Pairs) -> Pair {
+        start_in(pairs, &mut self.starts)
+    }
+}
+
+/// The start of an episode; one draw where there are several.
+#[inline]
+pub(super) fn start_in(pairs: &Pairs, stream: &mut Stream) -> Pair {
+    match pairs.starts().len() {
+        1 => Pair::default(),
+        _ => pairs.draw_start(stream.uniform()),
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::open_episode::{Deviation, OpenEpisode};
-use super::process::{Process, RunStreams, StepDraw};
+use super::process::{Process, RunStreams, StepDraw, start_in};
 use crate::conditions::Probability;
 use crate::environment::RegretBreakdown;
 use crate::episode::Episode;
@@ -132,8 +132,7 @@ impl Environment {
         let mut oracle = Benchmark::new(problem)?;
         if estimator == RegretEstimator::Exact {
             *oracle.pairs_mut() = all;
-            let start = oracle.pairs().start();
-            oracle.value(start)?;
+            oracle.start_value()?;
         }
         let process = Process::new(oracle.pairs().problem());
         Ok(Environment {
@@ -234,7 +233,8 @@ impl Environment {
     #[inline]
     pub(super) fn begin(&mut self, open: &mut OpenEpisode) {
         let pairs = self.oracle.pairs();
-        open.begin(pairs.start(), pairs.state(pairs.start()));
+        let start = self.streams.start(pairs);
+        open.begin(start, pairs.state(start));
     }
 
     /// Takes one step of an open episode; returns whether it is still open.
@@ -423,9 +423,8 @@ impl Environment {
 
     /// The expected gain of the benchmark per episode, and its standard error where it is estimated.
     pub fn benchmark_value(&mut self, seed: u64) -> Result<(f64, f64), OracleError> {
-        let start = self.oracle.pairs().start();
         if self.estimator == RegretEstimator::Exact {
-            return Ok((self.oracle.value(start)?, 0.0));
+            return Ok((self.oracle.start_value()?, 0.0));
         }
         // Fewer episodes where they are long or have many actions.
         const EPISODES: u64 = 20_000;
@@ -441,6 +440,7 @@ impl Environment {
             && self.oracle.pairs().outcomes() < OUTCOMES
         {
             draws.clear();
+            let start = start_in(self.oracle.pairs(), &mut self.benchmark_stream);
             moments.add(self.follow_benchmark(start, &mut draws)?);
             steps += draws.len() + 1;
         }
@@ -454,6 +454,6 @@ impl Environment {
             return Ok(None);
         }
         let optimal = Optimal::new(self.oracle.pairs_mut())?;
-        Ok(Some(optimal.value(self.oracle.pairs().start())))
+        Ok(Some(optimal.start_value(self.oracle.pairs())))
     }
 }

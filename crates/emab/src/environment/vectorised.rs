@@ -132,10 +132,12 @@ impl VecEnvironment {
     pub fn new(problem: Arc<Problem>, count: usize) -> Result<VecEnvironment, OracleError> {
         let process = Process::new(&problem);
         let mut pairs = Pairs::new(problem)?;
-        let start = pairs.start();
-        pairs.expand(start)?;
+        let starts = pairs.starts().len();
+        for i in 0..starts {
+            pairs.expand(Pair(i as u32))?;
+        }
         let slot = Slot {
-            pair: start,
+            pair: Pair::default(),
             over: true,
             dropped_out: false,
             used: Block::STEPS,
@@ -172,8 +174,17 @@ impl VecEnvironment {
     /// Begins an episode in slot `i`. An open episode is abandoned; its draws stay used.
     #[inline]
     pub fn begin(&mut self, i: usize) {
+        self.begin_in(i, None);
+    }
+
+    /// Begins an episode in slot `i` in this start, or in a drawn one. The start of the next episode is the same either way.
+    #[inline]
+    pub fn begin_in(&mut self, i: usize, start: Option<Pair>) {
+        let drawn = self.sources[i].streams.start(&self.pairs);
         let slot = &mut self.slots[i];
-        slot.pair = self.pairs.start();
+        slot.pair = start
+            .filter(|start| start.index() < self.pairs.starts().len())
+            .unwrap_or(drawn);
         slot.over = false;
         slot.dropped_out = false;
         slot.steps.clear();

@@ -20,7 +20,7 @@ use crate::spec::Action;
 ///     .transition(|_t, _x, _a, f| f as f64);
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
 /// let mut benchmark = Benchmark::new(Arc::new(Problem::new("coin", spec, model))).unwrap();
-/// let start = benchmark.pairs().start();
+/// let start = benchmark.pairs().find(1, 0).unwrap();
 /// assert_eq!(benchmark.choice(start).unwrap(), Action::Continue(0));
 /// assert_eq!(benchmark.value(start).unwrap(), 0.5);
 /// assert!((benchmark.regret(start, Action::Stop).unwrap() - 0.05).abs() < 1e-15);
@@ -117,6 +117,15 @@ impl Benchmark {
             }
         }
         Ok(self.value[pair.index()])
+    }
+
+    /// Its expected gain per episode.
+    pub fn start_value(&mut self) -> Result<f64, OracleError> {
+        let starts = self.pairs.starts().len();
+        for i in 0..starts {
+            self.value(Pair(i as u32))?;
+        }
+        Ok(self.pairs.start_value(|start| self.value[start.index()]))
     }
 
     /// `Q(t,x,a)`: what an allowed action earns when the benchmark follows it.

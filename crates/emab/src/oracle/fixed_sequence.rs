@@ -1,7 +1,7 @@
 //! The best sequence of actions that ignores feedback.
 //!
 //! A fixed sequence plays its continuation actions one after another and then stops. Where its next action is not
-//! allowed, it stops.
+//! allowed, it stops. It does not depend on the state that an episode begins in.
 //!
 //! Section 2 of the paper lists, in its example, only sequences that repeat one action; [`best_repeated`] is the best
 //! of those, [`best_fixed`] the best of all.
@@ -43,7 +43,7 @@ impl PairDistribution {
     fn start(pairs: &Pairs) -> PairDistribution {
         PairDistribution {
             earned: 0.0,
-            at: BTreeMap::from([(pairs.start(), 1.0)]),
+            at: pairs.starts().collect(),
         }
     }
 

@@ -25,7 +25,7 @@ impl Optimal {
     /// let model = Model::new(|_t, _x, _a, _f| 1.0, |t, _x, _a, _f| [0.5, 0.0, 1.0][t - 1]);
     /// let mut pairs = Pairs::new(Arc::new(Problem::new("patience", spec, model))).unwrap();
     /// let optimal = Optimal::new(&mut pairs).unwrap();
-    /// assert_eq!(optimal.value(pairs.start()), 1.0);
+    /// assert_eq!(optimal.start_value(&pairs), 1.0);
     /// ```
     pub fn new(pairs: &mut Pairs) -> Result<Optimal, OracleError> {
         pairs.expand_all(Self::LIMIT, "the optimal policy")?;
@@ -52,5 +52,10 @@ impl Optimal {
     /// Its value from a pair on.
     pub fn value(&self, pair: Pair) -> f64 {
         self.value[pair.index()]
+    }
+
+    /// Its expected gain per episode; the pairs must be those it was computed on.
+    pub fn start_value(&self, pairs: &Pairs) -> f64 {
+        pairs.start_value(|start| self.value(start))
     }
 }

@@ -11,7 +11,7 @@ use crate::model::Problem;
 use crate::slots::FoldHasher;
 use crate::spec::PointError;
 
-/// A visited step-state pair: an index into [`Pairs`]. The default is the start.
+/// A visited step-state pair: an index into [`Pairs`]. The default is the first start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pair(pub(crate) u32);
 
@@ -55,6 +55,8 @@ pub struct Pairs {
     feedbacks: usize,
     /// The probability of a dropout after a step.
     dropout: f64,
+    /// By start: the bound below which a uniform draw is this one or one before it, and its probability.
+    starts: Vec<(f64, f64)>,
     index: HashMap<u64, u32, BuildHasherDefault<FoldHasher>>,
     /// By pair.
     known: Vec<VisitedPair>,
@@ -88,13 +90,17 @@ impl Pairs {
     /// The maximum number of pairs.
     pub const LIMIT: usize = 20_000_000;
 
-    /// Begins with the start state at step 1.
+    /// Begins with the start states at step 1.
     pub fn new(problem: Arc<Problem>) -> Result<Pairs, OracleError> {
         let spec = problem.spec().clone();
+        let probabilities = problem.start_distribution()?;
+        let starts = bounds(probabilities).zip(probabilities.iter().copied());
+        let starts = starts.collect();
         let mut pairs = Pairs {
             actions: spec.actions().len(),
             feedbacks: spec.feedbacks().len(),
             dropout: problem.dropout().get(),
+            starts,
             problem,
             index: HashMap::default(),
             known: Vec::new(),
@@ -105,7 +111,9 @@ impl Pairs {
             up_to: Vec::new(),
             next: Vec::new(),
         };
-        pairs.find_or_add(1, spec.start())?;
+        for &x in spec.starts() {
+            pairs.find_or_add(1, x)?;
+        }
         Ok(pairs)
     }
 
@@ -115,7 +123,7 @@ impl Pairs {
     }
 
     /// The number of visited pairs.
-    #[allow(clippy::len_without_is_empty)] // the start is always there
+    #[allow(clippy::len_without_is_empty)] // the starts are always there
     pub fn len(&self) -> usize {
         self.known.len()
     }
@@ -125,9 +133,29 @@ impl Pairs {
         (0..self.known.len() as u32).map(Pair)
     }
 
-    /// Step 1 in the start state.
-    pub fn start(&self) -> Pair {
-        Pair(0)
+    /// Step 1 in each start state, with its probability: the first pairs.
+    pub fn starts(&self) -> impl ExactSizeIterator<Item = (Pair, f64)> + '_ {
+        let numbered = self.starts.iter().enumerate();
+        numbered.map(|(i, &(_, p))| (Pair(i as u32), p))
+    }
+
+    /// The start when a uniform draw is `u`.
+    #[inline]
+    pub fn draw_start(&self, u: f64) -> Pair {
+        let passed = self.starts.iter().map(|&(bound, _)| u32::from(bound <= u));
+        Pair(passed.sum())
+    }
+
+    /// The bounds of [`Pairs::draw_start`], one for each start; the last one is infinite.
+    pub fn start_bounds(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        self.starts.iter().map(|&(bound, _)| bound)
+    }
+
+    /// The expected value of an episode, given the value of each start.
+    pub fn start_value(&self, value: impl Fn(Pair) -> f64) -> f64 {
+        let values = self.starts().map(|(start, p)| p * value(start));
+        // One start has its value to the bit, the sign of 0 included.
+        values.reduce(|sum, value| sum + value).unwrap_or(0.0)
     }
 
     /// The pair `(t, x)`, if it was visited.
@@ -216,15 +244,7 @@ impl Pairs {
             edges.push(self.cost.len() as u32);
             self.cost.push(cost);
             self.probability.extend_from_slice(&probabilities);
-            // A draw selects the first feedback with a bound above it. Feedback of probability 0 repeats the previous bound;
-            // the last possible feedback covers the rest up to 1.
-            let last = next.iter().rposition(|&to| to != NOWHERE).unwrap_or(0);
-            let mut up_to = 0.0;
-            for (f, p) in probabilities.iter().enumerate() {
-                up_to += p;
-                self.up_to
-                    .push(if f < last { up_to } else { f64::INFINITY });
-            }
+            self.up_to.extend(bounds(&probabilities));
             self.next.extend(next);
         }
         self.known[pair.index()].row = self.rows as u32;
@@ -376,6 +396,17 @@ impl Pairs {
     }
 }
 
+/// The bounds of a distribution: a draw selects the first entry with a bound above it. An entry of probability 0 repeats the
+/// previous bound; the last possible one covers the rest up to 1.
+fn bounds(probabilities: &[f64]) -> impl Iterator<Item = f64> + '_ {
+    let last = probabilities.iter().rposition(|&p| p > 0.0).unwrap_or(0);
+    let mut up_to = 0.0;
+    probabilities.iter().enumerate().map(move |(i, p)| {
+        up_to += p;
+        if i < last { up_to } else { f64::INFINITY }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,7 +420,7 @@ mod tests {
             .transition(|_t, x, a, f| ((10 * a + f + x) % 100_000) as f64);
         let model = Model::new(|_t, _x, _a, _f| 0.1, |_t, x, _a, _f| x as f64);
         let mut pairs = Pairs::new(Arc::new(Problem::new("wide", spec, model))).unwrap();
-        pairs.expand(pairs.start()).unwrap();
+        pairs.expand(Pair::default()).unwrap();
         assert_eq!(pairs.len(), 1 + 10_000);
         assert_eq!((pairs.edge.len(), pairs.outcomes()), (1000, 10_000));
         // One more pair has ten thousand more outcomes: within the limit of pairs, above that of outcomes.

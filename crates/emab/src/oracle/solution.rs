@@ -52,11 +52,10 @@ impl Solution {
         let spec = problem.spec().clone();
         let mut benchmark = Benchmark::new(problem)?;
         let optimal = Optimal::new(benchmark.pairs_mut())?;
-        let start = benchmark.pairs().start();
         Ok(Solution {
             spec,
-            benchmark_value: benchmark.value(start)?,
-            optimal_value: optimal.value(start),
+            benchmark_value: benchmark.start_value()?,
+            optimal_value: optimal.start_value(benchmark.pairs()),
             best_fixed: best_fixed(benchmark.pairs(), &optimal, work),
             best_repeated: best_repeated(benchmark.pairs_mut())?,
             rows: policy(&mut benchmark, &optimal)?,

@@ -43,9 +43,8 @@ impl SolvedMdp {
                 }
             }
         }
-        let start = pairs.start();
         Ok(SolvedMdp {
-            benchmark: benchmark.value(start)?,
+            benchmark: benchmark.start_value()?,
             value_iteration: Iteration::of_values(&mdp, MAX_TRANSITIONS),
             policy_iteration: Iteration::of_policies(&mdp, MAX_TRANSITIONS),
             mdp,

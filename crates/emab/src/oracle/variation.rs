@@ -38,7 +38,7 @@ impl Variation {
     /// The variation over all reachable pairs; fails above `limit` pairs.
     pub fn of(pairs: &mut Pairs, limit: usize) -> Result<Variation, OracleError> {
         pairs.expand_all(limit, "the spread of the rewards")?;
-        let start = pairs.start();
+        let start = Pair::default();
         let mut spread = 0.0;
         let mut at = (1, pairs.state(start), 0);
         let mut rewards = (pairs.reward(start), pairs.reward(start));

@@ -29,6 +29,8 @@ pub enum Role {
     Delay = 7,
     /// Quantities of a random problem.
     Problem = 8,
+    /// The states that the episodes of a run begin in.
+    Start = 9,
 }
 
 /// A random stream.

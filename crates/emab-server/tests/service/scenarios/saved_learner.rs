@@ -101,7 +101,7 @@ async fn the_study_has_the_estimates_of_the_saved_learner() {
         assert_eq!(bits, values.map(f64::to_bits), "{row}");
     }
     let next = client.open("p1").await.is(201);
-    let chosen = learner.choose(1, spec.start());
+    let chosen = learner.choose(1, spec.starts()[0]);
     assert_ne!(chosen, Action::Stop);
     assert_eq!(next.at("/action"), *spec.action_name(chosen));
 

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::hint::select_unpredictable as select;
 
-use emab::Noise;
 use emab::rng::Block;
+use emab::{Noise, Stream};
 
 use super::{Level, Work};
 use crate::engine::tables::{NONE, START, Tables, WORDS};
@@ -76,6 +76,9 @@ pub(crate) struct RunState<P> {
     /// By row: the offset of the last action chosen, if choices are recorded.
     last: Vec<u32>,
     record: bool,
+    /// The rows that the next episodes begin in, from `starts[used]` on, if there are several starts.
+    starts: Vec<u32>,
+    used: usize,
     row: usize,
     /// The offset of the action taken before this step.
     taken: usize,
@@ -118,6 +121,8 @@ impl<P: FastLearner> RunState<P> {
             sparse: tables.grows || (tables.end - START) / tables.row > FEW_ROWS,
             last: Vec::new(),
             record,
+            starts: Vec::new(),
+            used: 0,
             row: START,
             taken: NONE,
             paid: 0.0,
@@ -160,11 +165,33 @@ impl<P: FastLearner> RunState<P> {
         visited.into()
     }
 
-    /// Starts a new run.
-    pub(crate) fn reset(&mut self) {
+    /// Starts a new run; its episodes begin in the rows that the stream draws, one after another.
+    pub(crate) fn reset(&mut self, tables: &Tables, starts: &mut Stream) {
         self.trace.visited.clear();
         (self.row, self.taken, self.paid, self.gain) = (START, NONE, 0.0, 0.0);
         self.trace.waiting = false;
+        self.starts.clear();
+        self.used = 0;
+        if tables.several_starts() {
+            self.row = tables.start(starts.uniform());
+        }
+    }
+
+    /// Draws the starts of as many episodes as can end in a block.
+    pub(crate) fn draw_starts(&mut self, tables: &Tables, starts: &mut Stream) {
+        if tables.several_starts() {
+            self.starts.drain(..self.used);
+            self.used = 0;
+            let missing = Block::STEPS - self.starts.len();
+            let draw = || tables.start(starts.uniform()) as u32;
+            self.starts
+                .extend(std::iter::repeat_with(draw).take(missing));
+        }
+    }
+
+    /// Begins the episode anew, from the first start.
+    pub(crate) fn abandon_episode(&mut self) {
+        (self.row, self.taken) = (START, NONE);
     }
 
     /// The offset of the last action chosen in a visited row.
@@ -189,6 +216,8 @@ pub(crate) fn walk<P: FastLearner>(
         assert!((START..tables.end).contains(&state.row) && state.taken < tables.end);
         assert!(state.last.len() == tables.end || !record);
         assert!(state.trace.steps < state.trace.draws.len() || !tables.grows);
+        let missing = state.used + (Block::STEPS - from) > state.starts.len();
+        assert!(!missing || !tables.several_starts());
     }
     let sparse = states.iter().any(|state| state.sparse);
     macro_rules! with {
@@ -199,6 +228,19 @@ pub(crate) fn walk<P: FastLearner>(
                 blocks,
                 from,
             })
+        };
+    }
+    if tables.several_starts() {
+        return match (
+            tables.feedbacks,
+            tables.grows,
+            bernoulli || record || sparse,
+        ) {
+            (2, false, false) => with!(2, STARTS),
+            (2, false, true) => with!(2, RECORD | BERNOULLI | STARTS),
+            (_, false, _) => with!(0, RECORD | BERNOULLI | STARTS),
+            (2, true, _) => with!(2, RECORD | BERNOULLI | GROWS | STARTS),
+            (_, true, _) => with!(0, RECORD | BERNOULLI | GROWS | STARTS),
         };
     }
     match (tables.feedbacks, tables.grows, bernoulli, record || sparse) {
@@ -225,6 +267,8 @@ const BERNOULLI: u8 = 1;
 const RECORD: u8 = 2;
 /// The tables grow.
 const GROWS: u8 = 4;
+/// There are several starts.
+const STARTS: u8 = 8;
 /// Up to this many rows it is cheaper to scan all of them at checkpoints than to record first visits.
 const FEW_ROWS: usize = 256;
 
@@ -282,6 +326,8 @@ impl<P: FastLearner, const F: usize, const FLAGS: u8> Work for Walk<'_, P, F, FL
 struct StepState {
     last: *mut u32,
     record: bool,
+    /// The row that the next episode begins in, and those after it.
+    start: *const u32,
     row: usize,
     taken: usize,
     paid: f64,
@@ -294,6 +340,7 @@ impl StepState {
         StepState {
             last: state.last.as_mut_ptr(),
             record: state.record,
+            start: state.starts[state.used..].as_ptr(),
             row: state.row,
             taken: state.taken,
             paid: state.paid,
@@ -303,6 +350,8 @@ impl StepState {
     }
 
     fn put<P>(self, state: &mut RunState<P>) {
+        let first = state.starts.as_ptr().addr();
+        state.used = (self.start.addr() - first) / size_of::<u32>();
         (state.row, state.taken, state.paid) = (self.row, self.taken, self.paid);
         (state.gain, state.left) = (self.gain, self.left);
     }
@@ -318,9 +367,9 @@ struct Stepper<'a, const F: usize, const FLAGS: u8> {
 impl<const F: usize, const FLAGS: u8> Stepper<'_, F, FLAGS> {
     /// One step of one run.
     ///
-    /// SAFETY: needs `at.row` to be a row, `at.taken` an action or `NONE`, `step` in the block, and `at.last` as long
-    /// as the tables if it records. The same holds after the call: `at.row` becomes the start or a next row, which
-    /// [`Tables`] took from the pairs of the problem (or `NONE`, and then the trace is waiting), and `at.taken` an action
+    /// SAFETY: needs `at.row` to be a row, `at.taken` an action or `NONE`, `step` in the block, `at.last` as long
+    /// as the tables if it records, and with several starts a row at `at.start`. The same holds after the call while steps of
+    /// the block are left: `at.row` becomes a start or a next row, which [`Tables`] took from the pairs of the problem (or `NONE`, and then the trace is waiting), and `at.taken` an action
     /// of the row, which was checked or comes from a trusted cursor, or `NONE`.
     #[inline(always)]
     unsafe fn step<H: LearnerCursor>(
@@ -384,6 +433,9 @@ impl<const F: usize, const FLAGS: u8> Stepper<'_, F, FLAGS> {
                 let cost = -*self.words.add(chosen);
                 let does = select(stops, stop, chosen);
                 let best = (*self.words.add(stop + 2)).to_bits() as usize;
+                if at.taken == NONE {
+                    trace.begin();
+                }
                 trace.pass(row, best, does, stops, cost, u);
                 trace.waiting = if stops {
                     trace.deviated_at != NONE && !self.tables.exact
@@ -391,7 +443,14 @@ impl<const F: usize, const FLAGS: u8> Stepper<'_, F, FLAGS> {
                     next == NONE || trace.steps == trace.draws.len()
                 };
             }
-            at.row = select(stops, START, next);
+            let start = if FLAGS & STARTS != 0 {
+                let start = *at.start;
+                at.start = at.start.add(usize::from(stops));
+                start as usize
+            } else {
+                START
+            };
+            at.row = select(stops, start, next);
             at.taken = select(stops, NONE, chosen);
             at.paid = paid;
             at.gain += select(stops, reward, paid);
@@ -444,12 +503,15 @@ impl EpisodeTrace {
         }
     }
 
+    /// Forgets the steps of the episode before.
+    #[inline(always)]
+    fn begin(&mut self) {
+        (self.steps, self.paid, self.deviated_at) = (0, 0.0, NONE);
+    }
+
     /// Records a step: its row, the benchmark's action and the action taken. (A branch-free version was slower.)
     #[inline(always)]
     fn pass(&mut self, row: usize, best: usize, does: usize, stops: bool, cost: f64, u: f64) {
-        if row == START {
-            (self.steps, self.paid, self.deviated_at) = (0, 0.0, NONE);
-        }
         if best != does && self.deviated_at == NONE {
             (self.deviated_at, self.deviated_to, self.paid_before) = (row, does, self.paid);
         }

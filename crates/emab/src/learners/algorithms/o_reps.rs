@@ -16,6 +16,7 @@
 //!
 //! Adaptations:
 //! - A state is a reachable step-state pair, and `|X||A|` is the number of actions in all pairs, `stop` included.
+//! - Episodes begin in one of several states: the probabilities of the start states are known like those of feedback.
 //! - An episode that has stopped is in no layer, so layers need not have mass 1: the factors per layer disappear, and `D`
 //!   can be larger by 1 per layer. `eta` uses `L (1 + ln(|X||A|/L))`. The rest of the proof does not need full layers.
 //! - The loss of continuing is the cost, that of stopping `reward_most` less the terminal reward, both divided by

@@ -150,9 +150,10 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
 /// By pair: the items taken before it with their states, in order; the state must tell them, and none comes twice.
 fn items(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, LearnerError> {
     let mut taken: Vec<Option<Vec<usize>>> = vec![None; graph.pairs()];
-    taken[0] = Some(Vec::new());
+    // The first pairs are the starts.
+    taken[..problem.spec().starts().len()].fill(Some(Vec::new()));
     for pair in 0..graph.pairs() {
-        // Every pair but the first is the next of an earlier one.
+        // Every pair but the starts is the next of an earlier one.
         let known = taken[pair].clone().unwrap_or_default();
         let (t, x) = graph.step_state(pair);
         for edge in graph.edges(pair) {

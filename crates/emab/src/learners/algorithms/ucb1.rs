@@ -315,7 +315,7 @@ impl Arms {
         // The states a sequence may lead to: an arm whose last action is allowed in none of them is no arm. Without a
         // mask, and where there are too many states to follow, every arm is kept.
         let feedbacks = spec.feedbacks().len();
-        let start = spec.has_mask().then(|| vec![spec.start()]);
+        let start = spec.has_mask().then(|| spec.starts().to_vec());
         let mut level = vec![start];
         for t in 1..=longest {
             let first = arms.children.len();

@@ -9,9 +9,11 @@ use crate::oracle::OracleError;
 /// The reachable pairs (nodes), the choices in each (its edges, then `stop`), and their transition probabilities.
 ///
 /// An occupancy measure `q` is the probability of each choice in an episode. The outflow of a node equals its inflow, and
-/// the outflow of the start is 1.
+/// the inflow of a start is its probability.
 #[derive(Clone, Debug)]
 pub(crate) struct OccupancyGraph {
+    /// The nodes of the starts and their probabilities.
+    starts: Vec<(usize, f64)>,
     /// By pair.
     nodes: Vec<Option<usize>>,
     /// By node: its choices; the last of them is `stop`.
@@ -39,8 +41,15 @@ impl OccupancyGraph {
     ) -> Result<OccupancyGraph, OracleError> {
         let spec = problem.spec();
         let mut reached = vec![false; graph.pairs()];
-        reached[0] = true;
+        let mut starts = Vec::new();
+        for (&x, &p) in spec.starts().iter().zip(problem.start_distribution()?) {
+            if let Some(pair) = graph.find(1, x).filter(|_| p > 0.0) {
+                reached[pair] = true;
+                starts.push((pair, p));
+            }
+        }
         let mut occupancy = OccupancyGraph {
+            starts,
             nodes: Vec::with_capacity(graph.pairs()),
             choices: Vec::new(),
             action: Vec::new(),
@@ -48,7 +57,7 @@ impl OccupancyGraph {
             next: Vec::new(),
         };
         let mut probabilities = vec![0.0; spec.feedbacks().len()];
-        // During construction `next` holds pairs.
+        // During construction `starts` and `next` hold pairs.
         for pair in 0..graph.pairs() {
             let node = occupancy.choices.len();
             occupancy.nodes.push(reached[pair].then_some(node));
@@ -82,7 +91,7 @@ impl OccupancyGraph {
             occupancy.spans.push(end..end);
             occupancy.choices.push(first..occupancy.action.len());
         }
-        for (to, _) in &mut occupancy.next {
+        for (to, _) in occupancy.starts.iter_mut().chain(&mut occupancy.next) {
             *to = occupancy.nodes[*to].unwrap_or(0);
         }
         Ok(occupancy)
@@ -123,7 +132,7 @@ impl OccupancyGraph {
     /// The occupancy measure of a policy, by choice.
     pub(crate) fn occupancy(&self, policy: &[f64]) -> Vec<f64> {
         let mut mass = vec![0.0; self.choices.len()];
-        mass[0] = 1.0;
+        self.starts.iter().for_each(|&(node, p)| mass[node] = p);
         let mut q = vec![0.0; policy.len()];
         self.each(|node, choice| {
             q[choice] = mass[node] * policy[choice];
@@ -137,7 +146,7 @@ impl OccupancyGraph {
     /// The policy whose occupancy measure `q` minimises `sum q ln(q / w) - q`, for weights `w` given by their logarithms.
     ///
     /// By the optimality conditions `q = w exp(v(x) - sum_y P(y) v(y))` on a choice in node `x`, where `v` minimises the
-    /// convex `sum_ways w exp(v(x) - sum_y P(y) v(y)) - v(start)`; its gradient is the outflow of a node less its
+    /// convex `sum_ways w exp(v(x) - sum_y P(y) v(y)) - sum_y P(start y) v(y)`; its gradient is the outflow of a node less its
     /// inflow. Newton's method with conjugate gradients, starting from the `v` for which each node has its outflow in `near`,
     /// a measure close to the solution.
     pub(crate) fn project(&self, log_weight: &[f64], near: &[f64]) -> Vec<f64> {
@@ -199,13 +208,16 @@ impl OccupancyGraph {
             q[choice] = libm::exp(v[node] + self.log_term(log_weight, v, choice));
             sum += q[choice];
         });
-        sum - v[0]
+        let starts = self.starts.iter().map(|&(node, p)| p * v[node]);
+        sum - starts.sum::<f64>()
     }
 
     /// The outflow of each node less its inflow.
     fn gradient(&self, q: &[f64]) -> Vec<f64> {
         let mut gradient = vec![0.0; self.choices.len()];
-        gradient[0] = -1.0;
+        self.starts
+            .iter()
+            .for_each(|&(node, p)| gradient[node] = -p);
         self.each(|node, choice| {
             gradient[node] += q[choice];
             for &(to, p) in self.next(choice) {

@@ -52,7 +52,9 @@ impl TransitionGraph {
             actions,
             slots: Slots::new(spec.horizon(), spec.states().len()),
         };
-        graph.find_or_add(1, spec.start());
+        for &x in spec.starts() {
+            graph.find_or_add(1, x);
+        }
         let mut pair = 0;
         // Pairs are added step by step, so their numbers rise with the steps.
         while pair < graph.pairs.len() {
