@@ -235,7 +235,17 @@ impl<'a> CommandExecutor<'a> {
             None => generate_name()?,
         };
         validate::episode_name(id)?;
+        let study = self.state.study.clone();
+        let start = study.start(open.start.as_ref())?;
         if let Some(episode) = self.episodes.get(id) {
+            let opened = episode.states.first().copied().unwrap_or_default();
+            if opened != start {
+                let name = study.spec.states().name(opened);
+                let what = format!(
+                    "episode `{id}` was opened in state `{name}`; if that was wrong, POST …:void and open another one"
+                );
+                return Err(Rejection::conflict(what).at("/start").into());
+            }
             if episode.imported {
                 let what = format!("episode `{id}` was imported; it was never open");
                 return Err(Rejection::conflict(what).into());
@@ -244,7 +254,6 @@ impl<'a> CommandExecutor<'a> {
         }
         validate::not_closed(&self.state.head)?;
         validate::not_paused(&self.state.head)?;
-        let start = self.state.study.spec.starts()[0];
         let (decision, shadow) = self.decide(DecisionPoint {
             episode: id,
             number: self.state.next_number(),
@@ -254,6 +263,7 @@ impl<'a> CommandExecutor<'a> {
         })?;
         let opened = Opened {
             episode: id.clone(),
+            start: study.start_name(start),
             decision: decision.clone(),
             shadow,
             request: open.request.clone(),

@@ -17,6 +17,8 @@ pub struct Open {
     /// The name. With a name the request can be repeated safely; without one, a name is generated.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     pub id: Option<String>,
+    /// The state in which it begins, by name or index; required where the problem lists several start states.
+    pub start: Option<Name>,
     /// An id of this request, which is recorded.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     pub request: Option<String>,
@@ -176,6 +178,8 @@ pub struct PastEpisode {
     /// The name.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     pub id: String,
+    /// The state in which it began, by name or index; required where the problem lists several start states.
+    pub start: Option<Name>,
     /// The actions that were taken before `stop`, by name or index.
     pub actions: Vec<Name>,
     /// The feedback to each of them, by name or index.
@@ -200,7 +204,8 @@ impl PastEpisode {
         existing: Option<&EpisodeRecord>,
     ) -> Result<Option<Imported>, Rejection> {
         validate::episode_name(&self.id)?;
-        let (states, steps) = validate::past_steps(study, &self.actions, &self.feedbacks)?;
+        let start = study.start(self.start.as_ref())?;
+        let (states, steps) = validate::past_steps(study, start, &self.actions, &self.feedbacks)?;
         let outcome = validate::outcome(states.len(), Some(&self.costs), Some(&self.rewards))?;
         let reason = self.reason.as_deref();
         validate::outliers(study, &outcome, self.outlier, reason, RULES)?;
@@ -210,6 +215,7 @@ impl PastEpisode {
         let (actions, feedbacks) = named.unzip();
         let imported = Imported {
             episode: self.id.clone(),
+            start: study.start_name(start),
             actions,
             feedbacks,
             outlier: study.outlier(&outcome).is_some(),

@@ -167,6 +167,9 @@ kinds! {
     /// An episode was opened.
     Opened "opened" {
         episode: String,
+        /// The state in which it begins, where the study has several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<String>,
         decision: Box<RawValue>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shadow: Vec<Shadow>,
@@ -305,6 +308,9 @@ kinds! {
     /// A past episode was imported.
     Imported "imported" {
         episode: String,
+        /// The state in which it begins, where the study has several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<String>,
         actions: Vec<String>,
         feedbacks: Vec<String>,
         costs: Vec<Option<f64>>,

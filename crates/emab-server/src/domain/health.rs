@@ -152,7 +152,7 @@ impl HealthInputs {
         let (study, number) = (state.study.clone(), state.next_number());
         let drift = state.learners.drift(state.head.details.outliers > 0);
         let mut certificate = Ok(0.0_f64);
-        for x in [study.spec.start()] {
+        for &x in study.spec.starts() {
             let decision = Decision::make(
                 &study,
                 &state.head,

@@ -431,6 +431,53 @@ impl Study {
         Err(broken("its specification is not in canonical form".into()))
     }
 
+    /// The state in which an episode begins: the given one, which must be a start state, or the only one.
+    pub fn start(&self, given: Option<&Name>) -> Result<usize, Rejection> {
+        let (starts, states) = (self.spec.starts(), self.spec.states());
+        let is = |x: usize| match given {
+            None => starts.len() == 1,
+            Some(Name::Index(index)) => *index == x as u64,
+            Some(Name::Text(text)) => *states.name(x) == **text,
+        };
+        if let Some(&x) = starts.iter().find(|&&x| is(x)) {
+            return Ok(x);
+        }
+        let few: Vec<String> = starts
+            .iter()
+            .take(8)
+            .map(|&x| format!("`{}`", states.name(x)))
+            .collect();
+        let more = if starts.len() > few.len() {
+            ", …"
+        } else {
+            ""
+        };
+        let few = few.join(", ");
+        let what = match given {
+            None => format!("`start` is missing: an episode of this study begins in {few}{more}"),
+            Some(name) => {
+                format!("no episode of this study begins in state {name}; it has {few}{more}")
+            }
+        };
+        Err(Rejection::not_possible(what).at("/start"))
+    }
+
+    /// The name of a start state for an event; none if there is only one.
+    pub fn start_name(&self, x: usize) -> Option<String> {
+        let several = self.spec.starts().len() > 1;
+        several.then(|| self.spec.states().name(x).into_owned())
+    }
+
+    /// The start state that an event names, which it does where there are several.
+    pub fn recorded_start(&self, name: Option<&str>) -> Result<usize, Rejection> {
+        let x = self.start(name.map(|name| Name::Text(name.into())).as_ref())?;
+        if self.start_name(x).as_deref() == name {
+            return Ok(x);
+        }
+        let what = "an event names a `start` where there are several, and only there";
+        Err(Rejection::conflict(what).at("/start"))
+    }
+
     /// The index of a continuation action; fails if the study has no such action.
     pub fn action(&self, name: &Name) -> Result<usize, Rejection> {
         if matches!(name, Name::Text(text) if text == "stop") {

@@ -142,7 +142,7 @@ impl StudyState {
         };
         match kind {
             EventKind::Opened(opened) => {
-                let start = self.study.spec.starts()[0];
+                let start = self.study.recorded_start(opened.start.as_deref())?;
                 Ok(point(&opened.episode, self.next_number(), 1, start))
             }
             EventKind::StepRecorded(step) => {
@@ -364,14 +364,14 @@ impl StudyState {
         if !matches!(kind, EventKind::Created(_)) {
             validate::created(&self.head)?;
         }
-        let new = |id: &str| {
+        let new = |id: &str, start: Option<&str>| {
             validate::not_closed(&self.head)?;
             validate::episode_name(id)?;
             match episode {
                 Some(_) => Err(validate::name_taken(id)),
                 None => Ok(EpisodeRecord {
                     id: id.into(),
-                    states: vec![study.spec.starts()[0]],
+                    states: vec![study.recorded_start(start)?],
                     ..EpisodeRecord::default()
                 }),
             }
@@ -430,7 +430,7 @@ impl StudyState {
                 EpisodeRecord {
                     recommended: self.recommended(opened.decision.get())?,
                     number: self.next_number(),
-                    ..new(&opened.episode)?
+                    ..new(&opened.episode, opened.start.as_deref())?
                 }
             }
             EventKind::StepRecorded(step) => {
@@ -570,9 +570,10 @@ impl StudyState {
                 let names = |list: &[String]| -> Vec<Name> {
                     list.iter().map(|name| Name::Text(name.clone())).collect()
                 };
-                let mut episode = new(&past.episode)?;
+                let mut episode = new(&past.episode, past.start.as_deref())?;
                 let (actions, feedbacks) = (names(&past.actions), names(&past.feedbacks));
-                let (states, steps) = validate::past_steps(study, &actions, &feedbacks)?;
+                let (states, steps) =
+                    validate::past_steps(study, episode.state(), &actions, &feedbacks)?;
                 let outcome = validate::recorded_outcome(states.len(), &past.costs, &past.rewards)?;
                 outliers(&outcome, past.outlier, past.reason.as_deref())?;
                 episode.states = states;

@@ -26,6 +26,13 @@ pub fn creation(study: &Study, head: &Head, created: &Created) -> Result<(), Rej
     if head.seq != 0 || created.spec_hash != study.hash {
         return Err(Rejection::conflict("the study was created before"));
     }
+    if study.spec.starts().len() > 1 && created.rules < RULES_4 {
+        let what = format!(
+            "several start states came with rules {RULES_4}, and it has rules {}",
+            created.rules
+        );
+        return Err(Rejection::conflict(what));
+    }
     let has_health = study.expected_delay.is_some() || study.thresholds != Thresholds::default();
     if has_health && created.rules < RULES_4 {
         let what = format!(
@@ -582,6 +589,7 @@ type PastSteps = (Vec<usize>, Vec<(usize, usize)>);
 /// The steps of a past episode are possible.
 pub fn past_steps(
     study: &Study,
+    start: usize,
     actions: &[Name],
     feedbacks: &[Name],
 ) -> Result<PastSteps, Rejection> {
@@ -591,7 +599,7 @@ pub fn past_steps(
         return Err(Rejection::not_possible(what).at("/feedbacks"));
     }
     let horizon = study.spec.horizon();
-    let (mut states, mut steps) = (vec![study.spec.starts()[0]], Vec::new());
+    let (mut states, mut steps) = (vec![start], Vec::new());
     for (i, (action, feedback)) in actions.iter().zip(feedbacks).enumerate() {
         let inside = |rejection: Rejection| {
             let list = match rejection.pointer.as_deref() {

@@ -70,7 +70,11 @@ fn schemas(schemas: &mut Value) {
     rename(&mut problem);
     for (name, schema) in problem["$defs"].take().as_object().into_iter().flatten() {
         // The others belong to models and simulations.
-        if ["name", "names", "states", "quantity", "mask", "range"].contains(&&**name) {
+        if [
+            "name", "names", "state", "states", "quantity", "mask", "range",
+        ]
+        .contains(&&**name)
+        {
             schemas[component(name)] = schema.clone();
         }
     }

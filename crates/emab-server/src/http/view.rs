@@ -162,6 +162,8 @@ pub struct EpisodeView {
     pub step: usize,
     /// The current state, by name.
     pub state: String,
+    /// The state in which it began, by name.
+    pub start: String,
     /// The steps; only if a single episode is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Vec<StepView>>,
@@ -201,6 +203,11 @@ impl EpisodeView {
             status: episode.status(),
             step: episode.step(),
             state: study.spec.states().name(episode.state()).into_owned(),
+            start: study
+                .spec
+                .states()
+                .name(episode.states.first().copied().unwrap_or_default())
+                .into_owned(),
             steps: None,
             outcome: episode
                 .end

@@ -13,6 +13,7 @@ mod fallback;
 mod health;
 mod import;
 mod in_flight;
+mod intake;
 mod learners;
 mod outcomes;
 mod persons;
