@@ -41,6 +41,7 @@ impl Serve {
             Some(fault) => Arc::new(FaultyBackend { inner, fault }),
         };
         let options = Options {
+            person_header: None,
             listen: self.listen,
             tokens: self.tokens.clone(),
             tokens_named: true,

@@ -29,7 +29,25 @@ fn a_hundred_kills_lose_no_acknowledged_write_on_sqlite() {
     let report = run(100, StoreKind::Sqlite, None);
     assert_eq!(report.findings.total(), 0, "{report}");
     assert!(report.disruptions >= 100);
-    let requests = report.load.unwrap().requests;
+    let load = report.load.unwrap();
+    for kind in [
+        "opened",
+        "told",
+        "stopped",
+        "abandoned",
+        "outcome",
+        "amended",
+        "step_amended",
+        "voided",
+        "imported",
+        "paused",
+        "resumed",
+        "closed",
+        "reopened",
+    ] {
+        assert!(load.kinds.contains(kind), "{kind} is not exercised");
+    }
+    let requests = load.requests;
     assert!(requests.writes > 1_000, "there was hardly any load");
     assert!(
         requests.unanswered > 100,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::common::{emab, emab_with_input, said};
 use crate::test_dir::TestDir;
 use emab_server::app::execute_command::CommandExecutor;
+use emab_server::domain::author::Author;
 use emab_server::domain::command::{Abandon, Command as Ask, Open};
 use emab_server::domain::event::{RULES, Record};
 use emab_server::domain::study::Study;
@@ -36,12 +37,16 @@ fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
         reason: "did not come back".into(),
         request: None,
     };
+    let author = Author {
+        token: "00000001".into(),
+        person: "Anna".into(),
+    };
     for ask in [
         Ask::Create(study),
         Ask::Open(open),
         Ask::Abandon("p1".into(), abandon),
     ] {
-        work.execute(&ask, "00000001").unwrap();
+        work.execute(&ask, &author).unwrap();
     }
     let changes = work.finish().unwrap().unwrap();
     store.write(&board.head, &changes).unwrap();

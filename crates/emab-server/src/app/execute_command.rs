@@ -15,10 +15,10 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::app::loader::PreparedLearners;
 use crate::app::{CommandError, Pending, learn_new, rebuild};
 use crate::domain::{
-    Abandon, Abandoned, Author, Closed, Command, Created, DecisionPoint, EpisodeRecord, Event,
-    EventKind, HASH_FIELD, Head, LearnedEpisode, MAX_LINE, Open, Opened, PastEpisode, Paused,
-    RULES_3, RULES_4, Reason, Record, Rejection, Reopened, Reply, ReplyBody, Resumed, Shadow,
-    StepRecorded, Stop, Stopped, StoredDecision, Study, StudyState, Tell, TripletKey,
+    Abandon, Abandoned, Author, CloseStudy, Closed, Command, Created, DecisionPoint, EpisodeRecord,
+    Event, EventKind, HASH_FIELD, Head, LearnedEpisode, MAX_LINE, Open, Opened, PastEpisode,
+    Paused, RULES_3, RULES_4, Reason, Record, Rejection, Reopened, Reply, ReplyBody, Resumed,
+    Shadow, StepRecorded, Stop, Stopped, StoredDecision, Study, StudyState, Tell, TripletKey,
     json::LenientU64, json::short, pack, study_fingerprint, validate,
 };
 use crate::store::{Changes, Store, StoreError};
@@ -86,7 +86,7 @@ impl<'a> CommandExecutor<'a> {
         }
         match command {
             Command::Create(study) => self.create(study, by),
-            Command::Close => self.close(by),
+            Command::Close(given) => self.close(given, by),
             Command::Reopen(given) => self.reopen(given, by),
             Command::Pause(given) => self.pause(given, by),
             Command::Resume(given) => self.resume(given, by),
@@ -174,30 +174,36 @@ impl<'a> CommandExecutor<'a> {
         Ok(self.study_reply(new))
     }
 
-    fn close(&mut self, by: &str) -> Result<Reply, CommandError> {
-        let new = !self.state.head.closed;
-        if new {
-            self.record(EventKind::Closed(Closed {}), by)?;
-        }
-        Ok(self.study_reply(new))
+    fn close(&mut self, given: &CloseStudy, by: &str) -> Result<Reply, CommandError> {
+        let CloseStudy { reason, request } = given.clone();
+        let closed = EventKind::Closed(Closed { reason, request });
+        validate::closing(&self.state.head, &closed)?;
+        self.change_study(!self.state.head.closed, closed, by)
     }
 
     fn reopen(&mut self, given: &Reason, by: &str) -> Result<Reply, CommandError> {
         let Reason { reason, request } = given.clone();
         let reopened = EventKind::Reopened(Reopened { reason, request });
+        self.may_pause()?;
         self.change_study(self.state.head.closed, reopened, by)
     }
 
     fn pause(&mut self, given: &Reason, by: &str) -> Result<Reply, CommandError> {
         let Reason { reason, request } = given.clone();
         let paused = EventKind::Paused(Paused { reason, request });
+        self.may_pause()?;
         self.change_study(!self.state.head.details.paused, paused, by)
     }
 
     fn resume(&mut self, given: &Reason, by: &str) -> Result<Reply, CommandError> {
         let Reason { reason, request } = given.clone();
         let resumed = EventKind::Resumed(Resumed { reason, request });
+        self.may_pause()?;
         self.change_study(self.state.head.details.paused, resumed, by)
+    }
+
+    fn may_pause(&self) -> Result<(), Rejection> {
+        validate::has_rules(&self.state.head, RULES_3, "pausing and reopening")
     }
 
     /// Records a change of the study, unless it has no effect or repeats an earlier request.
@@ -208,7 +214,6 @@ impl<'a> CommandExecutor<'a> {
         by: &str,
     ) -> Result<Reply, CommandError> {
         let head = &self.state.head;
-        validate::has_rules(head, RULES_3, "pausing and reopening")?;
         let known = |id: &str| head.details.requests.iter().find(|it| it.0 == id);
         let new = match kind.request().and_then(known) {
             Some((id, earlier)) if *earlier != study_fingerprint(&kind)? => {

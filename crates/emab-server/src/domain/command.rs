@@ -171,6 +171,18 @@ pub struct Reason {
     pub request: Option<String>,
 }
 
+/// Why a study is closed.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CloseStudy {
+    /// The reason.
+    #[schema(min_length = 1, max_length = 2000)]
+    pub reason: Option<String>,
+    /// An id of this request. A request with the id of an earlier one is a repetition and changes nothing.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    pub request: Option<String>,
+}
+
 /// A past episode.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -241,7 +253,7 @@ impl PastEpisode {
 #[derive(Clone, Debug)]
 pub enum Command {
     Create(Arc<Study>),
-    Close,
+    Close(CloseStudy),
     Reopen(Reason),
     Pause(Reason),
     Resume(Reason),
@@ -281,7 +293,7 @@ impl Command {
     pub fn episodes(&self) -> Vec<&str> {
         let mut names: Vec<&str> = match self {
             Command::Create(_)
-            | Command::Close
+            | Command::Close(_)
             | Command::Reopen(_)
             | Command::Pause(_)
             | Command::Resume(_)
@@ -316,6 +328,7 @@ impl Command {
         let none = &None;
         let (costs, rewards, reason, request) = match self {
             Command::Open(open) => (none, none, None, &open.request),
+            Command::Close(it) => (none, none, it.reason.as_ref(), &it.request),
             Command::Tell(_, it) => (none, none, it.reason.as_ref(), &it.request),
             Command::Stop(_, it) => (none, none, it.reason.as_ref(), &it.request),
             Command::Abandon(_, it) => (none, none, Some(&it.reason), &it.request),

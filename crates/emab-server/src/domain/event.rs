@@ -323,7 +323,13 @@ kinds! {
         reason: Option<String>,
     }
     /// The study was closed to new episodes.
-    Closed "closed" {}
+    Closed "closed" {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The id that the client gave the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<String>,
+    }
     /// A closed study was opened again.
     Reopened "reopened" {
         reason: String,
@@ -400,8 +406,9 @@ impl EventKind {
     /// The id that the client gave the request, if it gave one.
     pub fn request(&self) -> Option<&str> {
         match self {
-            EventKind::Created(_) | EventKind::Closed(_) | EventKind::Imported(_) => None,
-            EventKind::Reopened(Reopened { request, .. })
+            EventKind::Created(_) | EventKind::Imported(_) => None,
+            EventKind::Closed(Closed { request, .. })
+            | EventKind::Reopened(Reopened { request, .. })
             | EventKind::Paused(Paused { request, .. })
             | EventKind::Resumed(Resumed { request, .. })
             | EventKind::Opened(Opened { request, .. })

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use emab::{Action, Episode};
 
 use crate::domain::{
-    Amended, Decision, DecisionPoint, End, EpisodeRecord, Event, EventKind, FIRST_RULES, Head,
-    Imported, InFlight, Outcome, OutcomeGiven, OutcomeRequest, Paused, RULES_3, RULES_4, Rejection,
-    Reopened, Resumed, Shadow, Stamp, Step, StepAmended, StepRecorded, Stopped, Study,
+    Amended, Closed, Decision, DecisionPoint, End, EpisodeRecord, Event, EventKind, FIRST_RULES,
+    Head, Imported, InFlight, Outcome, OutcomeGiven, OutcomeRequest, Paused, RULES_3, RULES_4,
+    Rejection, Reopened, Resumed, Shadow, Stamp, Step, StepAmended, StepRecorded, Stopped, Study,
     StudyLearners, json::Name, known_positions, validate,
 };
 
@@ -400,30 +400,21 @@ impl StudyState {
                 validate::creation(study, &self.head, created)?;
                 return Ok(None);
             }
-            EventKind::Closed(_) if self.head.closed => {
-                return Err(Rejection::conflict("the study was closed before"));
+            EventKind::Closed(Closed { reason, .. }) => {
+                validate::closing(&self.head, kind)?;
+                if let Some(reason) = reason {
+                    validate::reason(reason, rules)?;
+                }
+                self.changes_study(kind)?;
+                return Ok(None);
             }
-            EventKind::Closed(_) => return Ok(None),
             EventKind::Reopened(Reopened { reason, .. })
             | EventKind::Paused(Paused { reason, .. })
             | EventKind::Resumed(Resumed { reason, .. }) => {
                 has_rules("pausing and reopening")?;
                 validate::reason(reason, rules)?;
-                let (head, name) = (&self.head, kind.name());
-                let known = |id: &str| head.details.requests.iter().any(|it| it.0 == id);
-                if kind.request().is_some_and(known) {
-                    return Err(Rejection::conflict("the request was recorded before"));
-                }
-                let is_new = match kind {
-                    EventKind::Reopened(_) => head.closed,
-                    EventKind::Paused(_) => !head.details.paused,
-                    _ => head.details.paused,
-                };
-                if is_new {
-                    return Ok(None);
-                }
-                let what = format!("the study was {name} before");
-                return Err(Rejection::conflict(what));
+                self.changes_study(kind)?;
+                return Ok(None);
             }
             EventKind::Opened(opened) => {
                 validate::not_paused(&self.head)?;
@@ -595,6 +586,25 @@ impl StudyState {
                 episode
             }
         }))
+    }
+
+    /// A request about the whole study is new, and changes something.
+    fn changes_study(&self, kind: &EventKind) -> Result<(), Rejection> {
+        let (head, name) = (&self.head, kind.name());
+        let known = |id: &str| head.details.requests.iter().any(|it| it.0 == id);
+        if kind.request().is_some_and(known) {
+            return Err(Rejection::conflict("the request was recorded before"));
+        }
+        let is_new = match kind {
+            EventKind::Closed(_) => !head.closed,
+            EventKind::Reopened(_) => head.closed,
+            EventKind::Paused(_) => !head.details.paused,
+            _ => head.details.paused,
+        };
+        match is_new {
+            true => Ok(()),
+            false => Err(Rejection::conflict(format!("the study was {name} before"))),
+        }
     }
 
     /// The action that a recorded decision recommends; none is `stop`.

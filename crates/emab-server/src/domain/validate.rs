@@ -7,9 +7,9 @@
 use emab::Action;
 
 use crate::domain::{
-    Created, EpisodeRecord, Event, FIRST_RULES, Head, NAME_RULE, Outcome, OutcomeRequest,
-    PolicyReference, RULES, RULES_3, RULES_4, Rejection, Repeated, Study, Thresholds, check_person,
-    is_hex, is_name, json::Name, json::short,
+    Closed, Created, EpisodeRecord, Event, EventKind, FIRST_RULES, Head, NAME_RULE, Outcome,
+    OutcomeRequest, PolicyReference, RULES, RULES_3, RULES_4, Rejection, Repeated, Study,
+    Thresholds, check_person, is_hex, is_name, json::Name, json::short,
 };
 
 /// The longest reason, in characters.
@@ -118,6 +118,17 @@ pub fn created(head: &Head) -> Result<(), Rejection> {
     match head.seq {
         0 => Err(Rejection::conflict("the study was not created before it")),
         _ => Ok(()),
+    }
+}
+
+/// A closure has a reason and the id of its request from rules 4 on only.
+pub fn closing(head: &Head, kind: &EventKind) -> Result<(), Rejection> {
+    match kind {
+        EventKind::Closed(Closed {
+            reason: None,
+            request: None,
+        }) => Ok(()),
+        _ => has_rules(head, RULES_4, "the reason of a closure"),
     }
 }
 

@@ -15,7 +15,7 @@ use super::response::{ApiResult, json, typed};
 use super::view::{Discarded, Estimates, StudyList, StudyView};
 use super::{docs_page, policy_page};
 use crate::domain::{
-    Command, Head, NAME_RULE, PolicyTable, Reason, Rejection, Reply, ReplyBody, is_name,
+    CloseStudy, Command, Head, NAME_RULE, PolicyTable, Reason, Rejection, Reply, ReplyBody, is_name,
 };
 use crate::store::StoreError;
 use crate::tokens::Permission;
@@ -172,11 +172,12 @@ pub async fn read(call: Call) -> ApiResult {
 /// A closed study accepts no new episodes. Open episodes continue, and outcomes are accepted.
 #[utoipa::path(post, operation_id = "closeStudy", path = "/v1/studies/{study}:close", tag = "studies",
     params(("study" = String, Path)),
+    request_body(content = Option<CloseStudy>, example = json!({"reason": "the last patient was seen"})),
     responses((status = 200, description = "The study", body = StudyView)))]
 pub async fn close(mut call: Call) -> ApiResult {
     call.may(Permission::CloseStudy)?;
-    call.optional::<NoQuery>().await?;
-    let reply = call.submit(Command::Close).await?;
+    let given = call.optional::<CloseStudy>().await?.unwrap_or_default();
+    let reply = call.submit(Command::Close(given)).await?;
     study_reply(&call.app, reply, StatusCode::OK, &call.caller, None).await
 }
 

@@ -1,6 +1,6 @@
 //! Compares the log with the clients' ack journals, and audits the store.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use emab_server::audit::audit_study;
 use emab_server::domain::event::GENESIS;
@@ -36,6 +36,11 @@ impl LogChecker {
     /// How many events were read.
     pub(crate) fn events(&self) -> u64 {
         self.ends.iter().map(|(seq, _)| seq).sum()
+    }
+
+    /// The kinds of the events that clients have requested.
+    pub(crate) fn kinds(&self) -> BTreeSet<&'static str> {
+        self.counts.keys().map(|key| key.kind).collect()
     }
 
     /// Reads new events and compares them with the journals. No request may be in flight.

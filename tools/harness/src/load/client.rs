@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::ack_journal::{AckJournal, Exchange};
-use super::episode::{Episode, KeyedRequest, recommended};
+use super::episode::{Episode, KeyedRequest, Policy, change_study, recommended};
 use super::event_key::{EventKey, SHARED};
 use super::generator::Client;
 use super::studies::STUDIES;
@@ -28,6 +28,9 @@ const REPETITIONS: u64 = 6;
 const ABANDONED: u64 = 3;
 const IMPORTED: u64 = 3;
 const SHARED_EPISODES: u64 = 4;
+/// Episodes whose first step is decided from a table of the policy, and changes of a study by the first client.
+const FALLBACKS: u64 = 4;
+const STUDY_CHANGES: u64 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientBehaviour {
@@ -48,6 +51,10 @@ enum Expected {
     StepAmended(Episode),
     Voided(Episode),
     Imported,
+    /// The study that is paused and closed has changed.
+    StudyChanged,
+    /// The policy of the study, before this episode is opened.
+    Policy(Episode),
     /// A shared episode is open, by this client or by another one.
     SharedOpen(Episode),
     /// A step of a shared episode is recorded, or conflicts with that of another client.
@@ -121,6 +128,8 @@ pub(crate) struct EpisodeClient {
     behaviour: ClientBehaviour,
     /// Episodes that this client opened or imported.
     pub episodes: u32,
+    /// Changes of a study that this client requested.
+    study_changes: u32,
     open: Option<Episode>,
     /// Ended episodes whose outcome is not complete.
     ended: VecDeque<Episode>,
@@ -150,6 +159,7 @@ impl EpisodeClient {
             rng: Rng::stream(seed, u64::from(number)),
             behaviour,
             episodes: 0,
+            study_changes: 0,
             open: None,
             ended: VecDeque::new(),
             pending: None,
@@ -201,8 +211,14 @@ impl EpisodeClient {
                 let episode = Episode::new(0, SHARED, count / CLIENTS_PER_SHARED_EPISODE);
                 return (episode.open(), Expected::SharedOpen(episode));
             }
+            if self.number == 0 && self.unusual(STUDY_CHANGES) {
+                return (change_study(0, self.study_changes), Expected::StudyChanged);
+            }
             let import = self.unusual(IMPORTED);
             let episode = self.new_episode();
+            if !import && self.unusual(FALLBACKS) {
+                return (episode.read_policy(), Expected::Policy(episode));
+            }
             if import {
                 return (episode.import(&mut self.rng), Expected::Imported);
             }
@@ -301,6 +317,16 @@ impl EpisodeClient {
             Expected::SharedOpen(episode) => {
                 let tell = episode.tell_shared(self.number, &mut self.rng);
                 self.pending = Some(Pending::new(tell, Expected::SharedTold));
+                return;
+            }
+            Expected::StudyChanged => {
+                self.study_changes += 1;
+                return;
+            }
+            Expected::Policy(mut episode) => {
+                episode.policy = Policy::read(&response.body, &episode);
+                let open = episode.open();
+                self.pending = Some(Pending::new(open, Expected::Decision(episode, false)));
                 return;
             }
             Expected::Voided(_) => {}

@@ -1,10 +1,10 @@
 //! An episode of a client: the requests that it sends, and the event that each becomes.
 
 use bytes::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::event_key::{EventKey, episode_id, hash, hash_outcome};
-use super::studies::{STUDIES, Study};
+use super::studies::{PAUSED, STUDIES, Study};
 use crate::Result;
 use crate::http::Request;
 use crate::rng::Rng;
@@ -38,6 +38,60 @@ pub(crate) struct Episode {
     /// The feedback of the first step, as it is recorded.
     first_feedback: Option<&'static str>,
     corrections: u64,
+    /// The policy that its first step is decided from, if there is one.
+    pub policy: Option<Policy>,
+}
+
+/// What a table of the policy recommends at the first step of an episode.
+#[derive(Clone, Debug)]
+pub(crate) struct Policy {
+    as_of: u64,
+    hash: String,
+    action: String,
+}
+
+impl Policy {
+    /// Reads a table; `None` if it recommends `stop` or cannot be read.
+    pub(crate) fn read(body: &[u8], episode: &Episode) -> Option<Policy> {
+        let table: Value = serde_json::from_slice(body).ok()?;
+        let rows = table["choices"].as_array()?;
+        let start = episode.start();
+        let is_first =
+            |row: &&Value| row["step"] == 1 && start.is_none_or(|start| row["state"] == start);
+        let action = rows.iter().find(is_first)?["action"].as_str()?;
+        (action != "stop").then_some(Policy {
+            as_of: table["as_of"].as_u64()?,
+            hash: table["hash"].as_str()?.into(),
+            action: action.into(),
+        })
+    }
+}
+
+/// The requests that one client sends about the whole study, in turn: each of them changes it.
+pub(crate) fn change_study(client: u16, number: u32) -> KeyedRequest {
+    let changes = [
+        (":pause", "paused"),
+        (":resume", "resumed"),
+        (":close", "closed"),
+        (":reopen", "reopened"),
+    ];
+    let (call, kind) = changes[number as usize % changes.len()];
+    let study = STUDIES[usize::from(PAUSED)].name;
+    let body = json!({"reason": "an exercise", "request": episode_id(client, number)});
+    let request = Request::json(
+        "POST",
+        format!("/v1/studies/{study}{call}"),
+        body.to_string(),
+    );
+    let key = EventKey {
+        study: PAUSED,
+        client,
+        episode: number,
+        kind,
+        step: 0,
+        content: 0,
+    };
+    (request, Some(key))
 }
 
 impl Episode {
@@ -53,7 +107,22 @@ impl Episode {
             reward: None,
             first_feedback: None,
             corrections: 0,
+            policy: None,
         }
+    }
+
+    /// The state in which it begins, where there are several.
+    fn start(&self) -> Option<&'static str> {
+        let starts = self.study().starts;
+        starts
+            .get(self.number as usize % starts.len().max(1))
+            .copied()
+    }
+
+    /// Reads the policy of its study.
+    pub(crate) fn read_policy(&self) -> KeyedRequest {
+        let target = format!("/v1/studies/{}/policy", self.study().name);
+        (Request::json("GET", target, String::new()), None)
     }
 
     pub(crate) fn study(&self) -> &'static Study {
@@ -88,9 +157,12 @@ impl Episode {
 
     pub(crate) fn open(&self) -> KeyedRequest {
         let target = format!("/v1/studies/{}/episodes", self.study().name);
-        let body = json!({"id": self.id()});
+        let mut body = json!({"id": self.id()});
+        if let Some(start) = self.start() {
+            body["start"] = start.into();
+        }
         let request = Request::json("POST", target, body.to_string());
-        (request, self.key("opened", 0, 0))
+        (request, self.key("opened", 0, hash(self.start())))
     }
 
     pub(crate) fn ask(&self) -> KeyedRequest {
@@ -100,6 +172,11 @@ impl Episode {
     /// Reports a step, usually with the recommended action.
     pub(crate) fn tell(&mut self, rng: &mut Rng) -> KeyedRequest {
         let study = self.study();
+        if let Some(policy) = self.policy.take() {
+            let feedback = rng.name(study.feedbacks);
+            self.first_feedback.get_or_insert(feedback);
+            return self.tell_from(&policy, feedback);
+        }
         let other = rng.name(study.actions);
         let action = match &self.recommended {
             Some(action) if !rng.percent(10) => action,
@@ -124,7 +201,19 @@ impl Episode {
         if let Some(reason) = reason {
             body["reason"] = reason.into();
         }
-        let key = self.key("told", self.step, hash((action, feedback, reason)));
+        let none = None::<u64>;
+        let content = hash((action, feedback, reason, none));
+        let key = self.key("told", self.step, content);
+        (self.request("POST", ":tell", body), key)
+    }
+
+    /// Reports a step that was decided from a table of the policy.
+    fn tell_from(&self, policy: &Policy, feedback: &str) -> KeyedRequest {
+        let (step, action) = (self.step, &*policy.action);
+        let body = json!({"step": step, "action": action, "feedback": feedback, "decided_by": "fallback",
+            "policy": {"as_of": policy.as_of, "hash": policy.hash}});
+        let content = hash((action, feedback, None::<&str>, Some(policy.as_of)));
+        let key = self.key("told", step, content);
         (self.request("POST", ":tell", body), key)
     }
 
@@ -253,8 +342,12 @@ impl Episode {
         let (actions, feedbacks) = (draw(study.actions), draw(study.feedbacks));
         let costs = vec![Some(0.25); steps];
         let rewards = vec![Some(rng.below(100) as f64 / 8.0); steps + 1];
-        let body = json!({"id": self.id(), "actions": actions, "feedbacks": feedbacks, "costs": costs, "rewards": rewards});
-        let content = hash((hash_outcome(&costs, &rewards), &actions, &feedbacks));
+        let mut body = json!({"id": self.id(), "actions": actions, "feedbacks": feedbacks, "costs": costs, "rewards": rewards});
+        if let Some(start) = self.start() {
+            body["start"] = start.into();
+        }
+        let outcome = hash_outcome(&costs, &rewards);
+        let content = hash((outcome, &actions, &feedbacks, self.start()));
         let request = Request::ndjson(
             format!("/v1/studies/{}:import", study.name),
             format!("{body}\n"),

@@ -63,23 +63,24 @@ pub(crate) fn hash_outcome(costs: &[Option<f64>], rewards: &[Option<f64>]) -> u6
 }
 
 impl EventKey {
-    /// The key of an event; `None` if it does not belong to an episode of a client.
+    /// The key of an event; `None` if no client requests it. Requests about a study have ids like those of episodes.
     pub(crate) fn of(study: u8, event: &EventKind) -> Option<EventKey> {
-        let (client, episode) = parse_episode_id(event.episode()?)?;
+        let (client, episode) = parse_episode_id(event.episode().or(event.request())?)?;
         let (step, content) = match event {
-            EventKind::Created(_)
-            | EventKind::Closed(_)
+            EventKind::Created(_) => return None,
+            EventKind::Closed(_)
             | EventKind::Reopened(_)
             | EventKind::Paused(_)
-            | EventKind::Resumed(_) => return None,
+            | EventKind::Resumed(_) => (0, 0),
             EventKind::StepAmended(it) => (
                 it.step,
                 hash((it.feedback.as_deref().unwrap_or_default(), &*it.reason)),
             ),
             EventKind::Voided(it) => (0, hash(&*it.reason)),
-            EventKind::Opened(_) => (0, 0),
+            EventKind::Opened(it) => (0, hash(it.start.as_deref())),
             EventKind::StepRecorded(it) => {
-                let content = (&*it.action, &*it.feedback, it.reason.as_deref());
+                let fallback = it.policy.as_ref().map(|it| it.as_of);
+                let content = (&*it.action, &*it.feedback, it.reason.as_deref(), fallback);
                 (it.step, hash(content))
             }
             EventKind::Stopped(it) => (it.step, hash(it.reason.as_deref())),
@@ -95,7 +96,7 @@ impl EventKey {
             EventKind::Repeated(it) => (0, hash((&*it.of, &*it.fingerprint))),
             EventKind::Imported(it) => {
                 let outcome = hash_outcome(&it.costs, &it.rewards);
-                let content = (outcome, &it.actions, &it.feedbacks);
+                let content = (outcome, &it.actions, &it.feedbacks, it.start.as_deref());
                 (0, hash(content))
             }
         };

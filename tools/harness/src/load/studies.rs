@@ -7,6 +7,8 @@ pub(crate) struct Study {
     pub body: &'static str,
     pub actions: &'static [&'static str],
     pub feedbacks: &'static [&'static str],
+    /// The states in which an episode may begin, if there are several.
+    pub starts: &'static [&'static str],
     /// The step at which only `stop` is possible.
     pub horizon: usize,
     /// Whether outcomes are corrected. A correction rebuilds the learner, so only a small study allows it.
@@ -16,7 +18,7 @@ pub(crate) struct Study {
 }
 
 /// The first one is the study of the benchmarks.
-pub(crate) static STUDIES: [Study; 4] = [
+pub(crate) static STUDIES: [Study; 5] = [
     Study {
         name: "hot",
         body: r#"{"horizon": 4, "states": 8, "actions": ["blood", "scan"], "feedbacks": ["negative", "positive"],
@@ -25,6 +27,7 @@ pub(crate) static STUDIES: [Study; 4] = [
             "learner": "feedbal:width=sound"}"#,
         actions: &["blood", "scan"],
         feedbacks: &["negative", "positive"],
+        starts: &[],
         horizon: 4,
         amended: false,
         share: 70,
@@ -39,16 +42,19 @@ pub(crate) static STUDIES: [Study; 4] = [
             "learner": "feedbal-model", "shadow": ["feedbal:width=sound", "olp"], "missing_at_random": true}"#,
         actions: &["mammogram", "ultrasound", "mri"],
         feedbacks: &["negative", "probably_benign", "suspicious", "malignant"],
+        starts: &[],
         horizon: 5,
         amended: false,
         share: 15,
     },
     Study {
         name: "school",
-        body: r#"{"horizon": 6, "states": 3, "actions": ["text", "quiz"], "feedbacks": ["wrong", "right"],
-            "transition": "min(x + f, 2)", "learning": {"reward_range": [0, 1]}, "learner": "q-learning"}"#,
+        body: r#"{"horizon": 6, "states": ["new", "behind", "ahead"], "actions": ["text", "quiz"],
+            "feedbacks": ["wrong", "right"], "start": ["new", "behind"], "transition": "min(x + f, 2)",
+            "expected_delay": "1s", "learning": {"reward_range": [0, 1]}, "learner": "q-learning"}"#,
         actions: &["text", "quiz"],
         feedbacks: &["wrong", "right"],
+        starts: &["new", "behind"],
         horizon: 6,
         amended: false,
         share: 12,
@@ -60,11 +66,26 @@ pub(crate) static STUDIES: [Study; 4] = [
             "learner": "feedbal"}"#,
         actions: &["blood"],
         feedbacks: &["negative", "positive"],
+        starts: &[],
         horizon: 3,
         amended: true,
         share: 3,
     },
+    // It has no episodes: one client pauses, resumes, closes and reopens it.
+    Study {
+        name: "paused",
+        body: r#"{"horizon": 2, "states": 1, "actions": 1, "feedbacks": 1, "transition": "0", "learner": "feedbal"}"#,
+        actions: &["a0"],
+        feedbacks: &["0"],
+        starts: &[],
+        horizon: 2,
+        amended: false,
+        share: 0,
+    },
 ];
+
+/// The place of the study that is paused.
+pub(crate) const PAUSED: u8 = STUDIES.len() as u8 - 1;
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ mod machine;
 mod outage;
 mod soak;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -78,6 +79,8 @@ pub struct LoadSummary {
     pub requests: RequestCounts,
     /// Events in the logs at the end.
     pub events: u64,
+    /// The kinds of events that clients have requested.
+    pub kinds: BTreeSet<&'static str>,
 }
 
 impl std::fmt::Display for Report {
@@ -217,6 +220,7 @@ impl Scenario {
                 duration: self.started.elapsed(),
                 requests: self.counts(),
                 events: self.log.events(),
+                kinds: self.log.kinds(),
             }),
             findings: self.findings,
         }

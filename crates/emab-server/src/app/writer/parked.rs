@@ -48,7 +48,7 @@ mod tests {
         ] {
             let job = |number: usize| Job {
                 study: "clinic".into(),
-                command: Command::Close,
+                command: Command::Close(Default::default()),
                 by: Author {
                     token: number.to_string(),
                     person: String::new(),

@@ -106,7 +106,12 @@ fn rejects_invalid_episode_events() {
         }
     });
     assert!(late.contains("is closed"), "{late}");
-    let twice = says(end, |event| event.kind = EventKind::Closed(Closed {}));
+    let twice = says(end, |event| {
+        event.kind = EventKind::Closed(Closed {
+            reason: None,
+            request: None,
+        })
+    });
     assert!(twice.contains("closed before"), "{twice}");
     rejected!("1 to 128 letters", opened, Opened, opened => opened.episode = "a/b".into());
     rejected!("each action has one feedback", imported, Imported, past => past.actions.push("test".into()));

@@ -197,7 +197,7 @@ fn write(writer: &Writer, study: &str, lcg: &mut Lcg, episodes: u64) {
         }
         end(writer, study, &id, steps, lcg, i);
     }
-    writer.must(study, Command::Close);
+    writer.must(study, Command::Close(Default::default()));
     // Open episodes continue.
     let reason = body(json!({"reason": "moved away"}));
     writer.must(study, Command::Abandon("p5".into(), reason));
