@@ -7,6 +7,7 @@
 //! - [`load`]: loads the state of a study from the store. [`specs`] is the cache of parsed specifications.
 //! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare.
 //! - [`checkpoint`]: signed statements about the ends of logs.
+//! - [`tables`]: episodes, decisions and estimates as CSV and Parquet.
 //! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
 pub mod audit;
@@ -25,6 +26,7 @@ pub mod replay;
 pub mod service;
 pub mod specs;
 pub mod state_hash;
+pub mod tables;
 pub mod writer;
 
 pub use self::{error::*, load::*, metrics::*, replay::*, service::*, specs::*};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use bytes::Bytes;
 use serde::Deserialize;
 use tokio::sync::mpsc;
@@ -16,6 +16,7 @@ use super::App;
 use super::call::{Call, Number, within};
 use super::error::no_permit;
 use super::response::{ApiResult, typed};
+use super::tables::set_head;
 use crate::app::export::{self, PART};
 use crate::app::{PAGE, with_caller};
 use crate::tokens::{Permission, Token};
@@ -119,10 +120,6 @@ pub async fn export(call: Call) -> ApiResult {
     call.may(Permission::Log)?;
     let (head, lines) = export::export(call.app.service.clone(), &call.path).await?;
     let mut response = typed(StatusCode::OK, LINES, Body::from_stream(lines));
-    let headers = response.headers_mut();
-    headers.insert("emab-seq", HeaderValue::from(head.seq));
-    if let Ok(hash) = HeaderValue::from_str(&head.hash) {
-        headers.insert("emab-hash", hash);
-    }
+    set_head(response.headers_mut(), head.seq, &head.hash);
     Ok(response)
 }

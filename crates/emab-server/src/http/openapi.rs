@@ -185,11 +185,14 @@ fn errors(path: &str, method: &str, operation: &mut Value) {
     // Calls without a token only read.
     let open = operation.get("security").is_some();
     let writes = method != "get";
-    let cases: [(bool, &[u16]); 6] = [
+    let responses = &operation["responses"]["200"]["content"];
+    let negotiated = responses["text/csv"].is_object();
+    let cases: [(bool, &[u16]); 7] = [
         (true, &[400, 431]),
         (!open, &[401, 403, 429, 503]),
         (path == "/readyz", &[503]),
         (path.contains('{'), &[404]),
+        (negotiated, &[406]),
         (writes, &[408, 409, 413, 415, 422]),
         (path.ends_with("/estimates"), &[422]),
     ];
