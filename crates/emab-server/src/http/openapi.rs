@@ -6,6 +6,8 @@ use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::error::{ApiError, KINDS};
+use super::response::FILE;
+use super::tables::PARQUET;
 use crate::domain::{MAX_STEPS, PolicyRow, Protocol, json::LenientU64};
 
 /// The rule of [`crate::domain::study::is_name`] as a regular expression.
@@ -46,6 +48,7 @@ pub fn document() -> Value {
         for (method, operation) in entries(item) {
             parameters(operation);
             body(operation);
+            binary(&mut operation["responses"]["200"]["content"]);
             errors(path, method, operation);
         }
     }
@@ -74,6 +77,9 @@ fn schemas(schemas: &mut Value) {
             schemas[component(name)] = schema.clone();
         }
     }
+    // Arrays by step, state and action, and by feedback.
+    unroll(schemas, "ProblemMask", 3);
+    unroll(schemas, "ProblemQuantity", 4);
     let mut properties = problem["properties"].take();
     if let Some(properties) = properties.as_object_mut() {
         properties.remove("model");
@@ -100,6 +106,25 @@ fn schemas(schemas: &mut Value) {
     }
     schemas["NewStudy"] = json!({"type": "object", "additionalProperties": false, "required": required,
         "properties": properties, "description": "A problem file as JSON without `model`, with `learner`."});
+}
+
+/// Replaces a schema that contains arrays of itself by one for each depth of arrays: generators of clients do not read recursive ones.
+fn unroll(schemas: &mut Value, name: &str, depth: usize) {
+    let recursive = schemas[name].clone();
+    for level in 0..=depth {
+        let mut schema = recursive.clone();
+        if let Some(choices) = schema["anyOf"].as_array_mut() {
+            choices.retain(|choice| level > 0 || choice["type"] != "array");
+            for array in choices.iter_mut().filter(|it| it["type"] == "array") {
+                let inner = level.saturating_sub(1);
+                array["items"]["$ref"] = json!(format!("#/components/schemas/{name}Depth{inner}"));
+            }
+        }
+        match level == depth {
+            true => schemas[name] = schema,
+            false => schemas[format!("{name}Depth{level}")] = schema,
+        }
+    }
 }
 
 fn component(name: &str) -> String {
@@ -175,9 +200,19 @@ fn body(operation: &mut Value) {
     let Some(body) = operation.get_mut("requestBody") else {
         return;
     };
+    binary(&mut body["content"]);
     let mut contents = body["content"].as_object().into_iter().flatten();
     let nullable = contents.any(|(_, content)| !content["schema"]["oneOf"].is_null());
     body["required"] = json!(!nullable);
+}
+
+/// The schema of files.
+fn binary(contents: &mut Value) {
+    for (kind, content) in entries(contents) {
+        if [PARQUET, FILE].contains(&kind.as_str()) {
+            content["schema"] = json!({"type": "string", "format": "binary"});
+        }
+    }
 }
 
 /// Adds the error responses of a call.

@@ -19,7 +19,7 @@ use crate::domain::tables::{self, CodebookRow, Column, DecisionRow, JsonRow};
 use crate::tokens::Permission;
 
 const CSV: &str = "text/csv";
-const PARQUET: &str = "application/vnd.apache.parquet";
+pub const PARQUET: &str = "application/vnd.apache.parquet";
 
 /// The form of an answer, in a query: for browsers, which do not set `Accept`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
