@@ -48,6 +48,12 @@ pub enum ExportError {
     Table(#[from] TableError),
 }
 
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> ExportError {
+        TableError::from(error).into()
+    }
+}
+
 impl From<CommandError> for ExportError {
     fn from(error: CommandError) -> ExportError {
         match error {
@@ -344,7 +350,7 @@ impl Service {
                 }
                 let reader = EpisodeReader::new(store, study, key, rows);
                 let sent = write_episodes(reader, decisions, format, out)
-                    .and_then(|(mut out, _)| Ok(out.send().map_err(TableError::from)?));
+                    .and_then(|(mut out, _)| Ok(out.send()?));
                 sent.map_err(|error| match error {
                     ExportError::Rejected(rejection) => rejection.into(),
                     ExportError::Store(error) => error.into(),
