@@ -20,7 +20,7 @@ REPLACEMENTS = [
     (r"Iterable\[Line\] \| AsyncIterable\[Line\]", "Iterable[Line]"),
     (r"tasks may share it", "threads may share it"),
     (r"__a(enter|exit)__", r"__\1__"),
-    (r"\baclose\b", "close"),
+    (r"\ba(close|read|iter_raw|iter_bytes)\b", r"\1"),
     (r"\basync (def|for|with)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\bAsync(?=[A-Z])", ""),

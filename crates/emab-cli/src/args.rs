@@ -8,6 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 use emab_server::store::Address;
+use emab_server::tables::Table;
 use emab_server::tokens::Role;
 use emab_sim::Shard;
 use tracing::Level;
@@ -62,6 +63,8 @@ pub enum Command {
     Audit(Audit),
     /// Back up a SQLite store of the decision service into a new file, also while the service runs.
     Backup(Backup),
+    /// Export the episodes, decisions or estimates of a study as a table, CSV or Parquet, also while the service runs.
+    Export(Export),
     /// List the built-in problems, print the file of one, or generate random problems.
     Problems(Problems),
     /// List the learners with their parameters, defaults and references.
@@ -159,6 +162,32 @@ pub struct Backup {
     /// Replace the file if it exists.
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Export {
+    /// The store: its file, `sqlite:FILE` or `postgres://USER@HOST/DATABASE` [default: $EMAB_STORE]. It is only read.
+    #[arg(value_name = "STORE")]
+    pub store: Option<String>,
+    /// The study [default: the only one].
+    #[arg(long, value_name = "NAME")]
+    pub study: Option<String>,
+    /// The table; `codebook` describes the columns of the others and needs no store.
+    #[arg(long, value_name = "TABLE", value_parser = table())]
+    pub table: Table,
+    /// The format [default: the ending of the file].
+    #[arg(long, value_name = "FORMAT", value_parser = ["csv", "parquet"])]
+    pub format: Option<String>,
+    /// The file to create.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    pub force: bool,
+}
+
+fn table() -> impl TypedValueParser<Value = Table> {
+    PossibleValuesParser::new(Table::ALL.map(Table::name)).try_map(|name| name.parse::<Table>())
 }
 
 /// A SHA-256 or a public key, in lower case.

@@ -4,9 +4,9 @@ use emab::stats::NORMAL_975;
 use emab::theory::Bounds;
 use emab_sim::results::{LearnerResult, RunResult};
 
-use crate::csv_parquet::in_quotes;
 use crate::plot::{Series, SeriesPoint};
 use crate::text_table::{fixed, number, table};
+use emab_tables::in_quotes;
 
 /// A mean with its 95 % interval, with as many digits as the interval supports.
 ///

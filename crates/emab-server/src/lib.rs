@@ -8,7 +8,7 @@
 //!
 //! 1. `domain`: commands, events, rules and decisions; pure.
 //! 2. [`store`]: SQLite and PostgreSQL.
-//! 3. `app`: writer thread, reader pool, replay, [`audit`], import and export.
+//! 3. `app`: writer thread, reader pool, replay, [`audit`], import, export and [`tables`].
 //! 4. `http`: routes, authentication (with [`tokens`]), errors, OpenAPI.
 //! 5. `transport`: listener, TLS, connection limits.
 //! 6. [`serve`]: runs the service; [`log`] writes its log.
@@ -20,7 +20,7 @@ pub mod serve;
 pub mod store;
 pub mod tokens;
 
-pub use app::audit;
+pub use app::{audit, tables};
 
 // Not part of the public API: used by the tests and by `tools/harness`.
 #[doc(hidden)]

@@ -37,6 +37,7 @@ from ._retry import Retries
 from ._sync.client import Client
 from ._sync.episode import Episode
 from ._sync.study import Study
+from ._tables import Table
 from ._views import EpisodeView, OutcomeView, StepView, StudyView
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "StepView",
     "Study",
     "StudyView",
+    "Table",
     "TooMany",
     "Unauthorized",
     "Unavailable",

@@ -12,6 +12,7 @@ T = TypeVar("T")
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
+EVENTS = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Call(Generic[T]):
     read: Callable[[bytes], T]
     query: Mapping[str, str | int] = field(default_factory=dict)
     body: bytes | None = None
+    accept: str | None = None
 
     def __str__(self) -> str:
         """Return the method and the path, for messages."""

@@ -40,6 +40,11 @@ class Settings:
         trust = verify if isinstance(verify, bool | ssl.SSLContext) else _authority(verify)
         return cls(url.rstrip("/"), headers, short, long, retries, trust)
 
+    @property
+    def silence(self) -> float:
+        """After how many seconds without a byte a stream is lost; the service sends some every 10 seconds."""
+        return max(self.timeout.read or 0.0, 15.0)
+
     def attempts(self, call: Call[Any], body: Body | None = None) -> Attempts:
         """Return the retry policy for one call."""
         return Attempts(str(call), self.url, self.retries, body)
@@ -50,12 +55,15 @@ class Settings:
         """Return the HTTP request of a call, with the JSON body of the call or a streamed one."""
         kind, timeout = (JSON, self.timeout) if body is None else (LINES, self.import_timeout)
         content: Any = call.body if body is None else body
+        headers = {} if content is None else {"Content-Type": kind}
+        if call.accept is not None:
+            headers["Accept"] = call.accept
         return http.build_request(
             call.method,
             self.url + call.path,
             params=call.query,
             content=content,
-            headers={} if content is None else {"Content-Type": kind},
+            headers=headers,
             timeout=timeout,
         )
 

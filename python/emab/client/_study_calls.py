@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from ._call import Call, call
+from ._call import EVENTS, Call, call
 from ._decode import Raw, Record, as_object, reader, typed
 from ._encode import encode
 from ._estimates import Estimates
 from ._events import Checkpoint, Event, ImportReport
 from ._names import study_path
 from ._policy import PolicyTable
+from ._tables import media_type
 from ._views import EpisodeView, StudyView
 
 T = TypeVar("T")
@@ -140,6 +141,16 @@ def _log(study: str, after: int, limit: int, read_line: Callable[[bytes], T]) ->
         return tuple(read_line(line) for line in body.split(b"\n") if line)
 
     return Call("GET", f"{study_path(study)}/events", page, {"after": after, "limit": limit})
+
+
+def follow(study: str, after: int) -> Call[None]:
+    """Follow the log; the answer has no end."""
+    return Call("GET", f"{study_path(study)}/events", lambda _: None, {"after": after}, accept=EVENTS)
+
+
+def table(study: str, name: str, format_: str) -> Call[bytes]:
+    """Read a table as a file."""
+    return Call("GET", f"{study_path(study)}/{name}", bytes, accept=media_type(name, format_))
 
 
 def import_(study: str, dry_run: bool) -> Call[ImportReport]:

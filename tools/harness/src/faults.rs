@@ -190,6 +190,7 @@ impl Store for FaultyStore {
         fn decisions(&mut self, study: i64, episode: &str) -> Vec<StoredDecision>;
         fn decisions_after(&mut self, study: i64, after: Option<(&str, u32)>, limit: usize) -> Vec<StoredDecision>;
         fn events(&mut self, study: i64, after: u64, limit: usize) -> Vec<Record>;
+        fn events_at(&mut self, study: i64, seqs: &[u64]) -> Vec<Record>;
         fn learned_episodes(&mut self, study: i64, from: u64, limit: usize) -> Vec<LearnedEpisode>;
         fn gain_sums(&mut self, study: i64, after: Option<(u32, u32, u32)>, limit: usize) -> Vec<GainSum>;
     }

@@ -6,6 +6,7 @@ mod backup;
 mod bounds;
 mod check;
 mod checkpoints;
+mod export;
 mod learners;
 mod mdp;
 mod merge;
@@ -51,6 +52,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Serve(args) => serve::serve(&args, json),
         Command::Audit(args) => audit::audit(&args, json),
         Command::Backup(args) => backup::backup(&args, json),
+        Command::Export(args) => export::export(&args, json),
         Command::Problems(args) => problems::problems(&args, json),
         Command::Learners { names } => learners::learners(&names, json),
         Command::Token(args) => token::token(args, json),

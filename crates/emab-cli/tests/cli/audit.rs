@@ -19,7 +19,7 @@ const STUDY: &str = r#"{"horizon": 3, "states": 4, "actions": ["test"], "feedbac
     "learner": "feedbal:width=sound"}"#;
 
 /// A study with one episode that was given up.
-fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
+pub fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
     let study = Arc::new(Study::read(name, STUDY.as_bytes()).unwrap());
     let mut board = StudyState::new(study.clone(), RULES).unwrap();
     store.begin().unwrap();
@@ -55,7 +55,7 @@ fn write(store: &mut dyn Store, name: &str) -> Vec<Record> {
 }
 
 /// A folder with `studies.db` of `clinic` and `ward`, and the log of `clinic`.
-fn written() -> (TestDir, Vec<Record>) {
+pub fn written() -> (TestDir, Vec<Record>) {
     let dir = TestDir::new();
     let file = Sqlite::open(dir.at("studies.db").as_ref()).unwrap();
     let mut store = file.writer().unwrap();

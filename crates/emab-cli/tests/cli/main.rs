@@ -8,6 +8,7 @@ mod common;
 mod conditions;
 mod docs;
 mod earlier_files;
+mod export;
 mod invalid_arguments;
 mod mdp;
 mod policy;

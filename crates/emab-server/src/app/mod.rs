@@ -8,6 +8,7 @@
 //! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare.
 //! - [`checkpoint`]: signed statements about the ends of logs.
 //! - [`health`]: what people who run a study have to know.
+//! - [`tables`]: episodes, decisions and estimates as CSV and Parquet.
 //! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
 pub mod audit;
@@ -27,6 +28,7 @@ pub mod replay;
 pub mod service;
 pub mod specs;
 pub mod state_hash;
+pub mod tables;
 pub mod writer;
 
 pub use self::{error::*, load::*, metrics::*, replay::*, service::*, specs::*};

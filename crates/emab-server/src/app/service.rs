@@ -29,6 +29,8 @@ const QUEUE: QueueLimits = QueueLimits {
 const READS: [usize; 3] = [6, 8, 1_024];
 /// Reads of a whole study at a time: of a token, all, and how many of a token may wait.
 const LONG_READS: [usize; 3] = [1, 2, 4];
+/// Tables that are read at a time: of a token, all, and how many of a token may wait.
+const TABLES: [usize; 3] = [2, 4, 4];
 /// Studies that are checked at a time before they are created, which needs a multiple of their length in memory.
 const CREATIONS: [usize; 3] = [1, 2, 4];
 /// The largest number of study states that are cached for reading.
@@ -65,6 +67,7 @@ pub struct Service {
     recent: RecentTokens,
     reads: TokenPermits,
     long_reads: TokenPermits,
+    tables: TokenPermits,
     creations: TokenPermits,
     states: Mutex<HashMap<String, StudyState>>,
     /// The parsed specifications.
@@ -116,6 +119,7 @@ impl Service {
             recent: RecentTokens::default(),
             reads: permits(READS).shared(shared_reads()),
             long_reads: permits(LONG_READS),
+            tables: permits(TABLES),
             creations: permits(CREATIONS),
             states: Mutex::default(),
             specs,
@@ -306,6 +310,20 @@ impl Service {
             .acquire(&self.long_reads, "requests that read a whole study")
             .await?;
         self.read_with(permit, read).await
+    }
+
+    /// Reads a table on a snapshot of the store, which takes as long as the client reads. The first result is that of the permit.
+    pub async fn read_table<T, F>(
+        self: &Arc<Self>,
+        read: F,
+    ) -> Result<impl Future<Output = Result<T, ServiceError>> + Send + use<T, F>, ServiceError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn Store) -> Result<T, CommandError> + Send + 'static,
+    {
+        let permit = self.acquire(&self.tables, "tables that are read").await?;
+        let service = self.clone();
+        Ok(async move { service.read_with(permit, in_snapshot(read)).await })
     }
 
     /// Replays the log of a study up to an event, and reads the state at it.

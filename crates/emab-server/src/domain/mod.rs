@@ -3,6 +3,7 @@
 //! - [`validate`]: every rule that a command or an event must satisfy, one function each.
 //! - [`study_state`]: [`study_state::StudyState::advance`] applies one event; live service, replay, import and audit all call it.
 //! - [`decision`]: [`decision::Decision::make`] is where a recommendation and its certificate are computed.
+//! - [`tables`]: the columns of the tables of a study.
 //! - [`command`] and [`event`]: what is asked for, and what is recorded.
 
 pub mod author;
@@ -12,6 +13,7 @@ pub mod counters;
 pub mod decision;
 pub mod drift;
 pub mod episode;
+pub mod estimates;
 pub mod event;
 pub mod finding;
 pub mod hash_chain;
@@ -27,6 +29,7 @@ pub mod restore;
 pub mod study;
 pub mod study_learners;
 pub mod study_state;
+pub mod tables;
 pub mod validate;
 
 pub use self::{

@@ -9,7 +9,9 @@ use super::call::{Call, EpisodeCall, NoQuery, Number};
 use super::error::ApiError;
 use super::response::{self, ApiResult, json};
 use super::studies::Page;
+use super::tables::{Form, episode_table};
 use super::view::{EpisodeList, EpisodeView, ReplayView};
+use crate::app::tables::{Rows, Table};
 use crate::app::{head, key};
 use crate::domain::{
     Abandon, Amend, AmendStep, Command, Decision, GiveOutcome, Open, Rejection, ReplyBody, Stop,
@@ -57,23 +59,43 @@ pub struct EpisodeFilter {
     #[serde(default)]
     #[param(value_type = Option<String>, pattern = "^([A-Za-z0-9][A-Za-z0-9._-]{0,127})?$")]
     after: String,
-    /// The largest number of episodes, up to 1000.
+    /// The largest number of episodes, up to 1000. As JSON 100 if left out; a table then has all.
     #[param(value_type = Option<u64>, minimum = 1, maximum = 1000)]
     limit: Option<Number>,
+    /// The form, instead of `Accept`.
+    #[param(inline)]
+    format: Option<Form>,
 }
 
 /// List the episodes of a study
 ///
-/// In the order of their names, without their steps.
+/// In the order of their names, without their steps. As JSON a page; with `Accept: text/csv` or `application/vnd.apache.parquet` a
+/// table of one moment, whose last event the headers `emab-seq` and `emab-hash` state. `GET /v1/codebook` describes its columns.
 #[utoipa::path(get, operation_id = "listEpisodes", path = "/v1/studies/{study}/episodes", tag = "episodes",
     params(("study" = String, Path), EpisodeFilter),
-    responses((status = 200, description = "The episodes", body = EpisodeList)))]
+    responses((status = 200, description = "The episodes", content(
+        (EpisodeList = "application/json"), (String = "text/csv"), (Vec<u8> = "application/vnd.apache.parquet")))))]
 pub async fn list(call: Call<String, EpisodeFilter>) -> ApiResult {
     call.may(Permission::ReadEpisode)?;
-    let EpisodeFilter { open, after, limit } = call.query;
-    let page = Page { after, limit };
+    let form = Form::asked(call.query.format, &call.headers)?;
+    let (open, given) = (call.query.open, call.query.limit);
+    let page = Page {
+        after: call.query.after.clone(),
+        limit: given,
+    };
     let (limit, after) = (page.limit()?, page.after()?.to_owned());
     let (blinded, service) = (call.caller.is_blinded(), call.app.service.clone());
+    if let Some(format) = form.table() {
+        let limit = given.map(|_| limit);
+        let rows = Rows {
+            after,
+            limit,
+            open,
+            blinded,
+        };
+        let names = (&*call.path, Table::Episodes);
+        return episode_table(&call.app, names, format, rows).await;
+    }
     let list = call.app.service.read(move |store| {
         let head = head(store, &call.path)?;
         let study = service.study(store, &head)?;

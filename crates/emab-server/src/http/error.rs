@@ -60,6 +60,7 @@ kinds! {
     forbidden = 403 "forbidden" "Not permitted for this token";
     not_found = 404 "not-found" "Not found";
     method = 405 "method-not-allowed" "Method not allowed";
+    not_acceptable = 406 "not-acceptable" "No such representation";
     too_slow = 408 "too-slow" "The request arrived too slowly";
     conflict = 409 "conflict" "Conflict with what is recorded";
     wrong_step = 409 "wrong-step" "The episode is at another step";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use bytes::Bytes;
 use serde::Deserialize;
 use tokio::sync::mpsc;
@@ -15,7 +15,8 @@ use utoipa::IntoParams;
 use super::App;
 use super::call::{Call, Number, within};
 use super::error::no_permit;
-use super::response::{ApiResult, typed};
+use super::response::{ApiResult, FILE, accepts, typed};
+use super::tables::set_head;
 use crate::app::export::{self, PART};
 use crate::app::{PAGE, with_caller};
 use crate::tokens::{Permission, Token};
@@ -51,8 +52,8 @@ pub async fn events(call: Call<String, EventRange>) -> ApiResult {
     let range = &call.query;
     let after = within("after", range.after, 0, i64::MAX as u64, 0)?;
     let limit = within("limit", range.limit, 1, 10_000, PAGE as u64)? as usize;
-    let text = |name: &str| call.headers.get(name)?.to_str().ok();
-    if text("accept").is_some_and(|accept| accept.contains("text/event-stream")) {
+    if accepts(&call.headers, "text/event-stream") {
+        let text = |name: &str| call.headers.get(name)?.to_str().ok();
         let last = text("last-event-id").and_then(|value| value.parse().ok());
         return follow(
             call.app,
@@ -117,18 +118,20 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiRe
 ///
 /// A first line with the version of the format (`{"emab_export": 2, "study", "seq", "hash"}`, the number and hash of the last
 /// event), then the whole log, one event per line. The headers `emab-seq` and `emab-hash` are those of its last event. `emab audit` verifies
-/// an export, and `:import` of any service restores the study from it.
+/// an export, and `:import` of any service restores the study from it. With `Accept: application/octet-stream` the same bytes are a
+/// file.
 #[utoipa::path(get, operation_id = "exportStudy", path = "/v1/studies/{study}:export", tag = "audit",
     params(("study" = String, Path)),
-    responses((status = 200, description = "Events", body = String, content_type = "application/x-ndjson")))]
+    responses((status = 200, description = "Events", content(
+        (String = "application/x-ndjson"), (Vec<u8> = "application/octet-stream")))))]
 pub async fn export(call: Call) -> ApiResult {
     call.may(Permission::Log)?;
     let (head, lines) = export::export(call.app.service.clone(), &call.path).await?;
-    let mut response = typed(StatusCode::OK, LINES, Body::from_stream(lines));
-    let headers = response.headers_mut();
-    headers.insert("emab-seq", HeaderValue::from(head.seq));
-    if let Ok(hash) = HeaderValue::from_str(&head.hash) {
-        headers.insert("emab-hash", hash);
-    }
+    let kind = match accepts(&call.headers, FILE) {
+        true => FILE,
+        false => LINES,
+    };
+    let mut response = typed(StatusCode::OK, kind, Body::from_stream(lines));
+    set_head(response.headers_mut(), head.seq, &head.hash);
     Ok(response)
 }

@@ -2,16 +2,18 @@
 
 use axum::http::StatusCode;
 use serde::Deserialize;
-use utoipa::IntoParams;
+use serde_json::value::RawValue;
+use utoipa::{IntoParams, ToSchema};
 
-use super::body::media_type;
+use super::body::{MAX_STUDY, media_type};
 use super::call::Call;
 use super::error::{ApiError, no_permit};
 use super::events::LINES;
 use super::lines::Lines;
-use super::response::{ApiResult, json};
+use super::response::{ApiResult, FILE, json};
 use crate::app::import::{Import, ImportReport};
-use crate::domain::{PastEpisode, json::short};
+use crate::domain::PastEpisode;
+use crate::domain::json::{object, short};
 use crate::tokens::Permission;
 
 /// Options of an import.
@@ -24,9 +26,21 @@ pub struct ImportOptions {
     dry_run: bool,
 }
 
+/// Past episodes as one JSON document, for clients that do not send lines.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PastEpisodes {
+    /// The episodes. Errors name them as lines, from 1.
+    #[schema(value_type = Vec<PastEpisode>, min_items = 1)]
+    episodes: Vec<Box<RawValue>>,
+}
+
+/// The type of [`PastEpisodes`].
+pub const EPISODES: &str = "application/vnd.emab.episodes+json";
+
 /// Import episodes or a study
 ///
-/// One JSON object per line. The lines are past episodes (`{"id", "actions", "feedbacks", "costs", "rewards"}`), which the learner
+/// A file (`application/octet-stream` or `application/x-ndjson`) with one JSON object per line. The lines are past episodes (`{"id", "actions", "feedbacks", "costs", "rewards"}`), which the learner
 /// learns at once; or an export of this study, if the study does not exist yet; or the file
 /// of a learner saved in Python (`Learner.save`), whose first line (`{"emab_learner": 1, …}`) must have the problem of the study,
 /// and whose other lines are the episodes it learned. The learner of the study learns them, whichever learner was saved; recorded
@@ -35,24 +49,45 @@ pub struct ImportOptions {
 /// The body is streamed: lines before an error stay imported, and sending the whole body again is harmless. A study that is being
 /// restored from an export has `restoring`: true and accepts no other writes; importing the same file again continues it, and the
 /// study is live when the file has been read to its end.
+///
+/// As `application/vnd.emab.episodes+json` the body is one document of at most 16 MiB with past episodes.
 #[utoipa::path(post, operation_id = "importStudy", path = "/v1/studies/{study}:import", tag = "audit",
     params(("study" = String, Path), ImportOptions),
-    request_body(content = PastEpisode, content_type = "application/x-ndjson", description = "Each line is one of these, or an event; the first may be the header of a saved learner",
-        example = json!({"id": "patient-0", "actions": ["test"], "feedbacks": ["positive"], "costs": [0.1], "rewards": [0.0, 0.9]})),
+    request_body(description = "Lines: each is a past episode or an event; the first may be the header of an export or of a saved learner",
+        content((PastEpisodes = "application/vnd.emab.episodes+json", example = json!({"episodes": [
+            {"id": "patient-0", "actions": ["test"], "feedbacks": ["positive"], "costs": [0.1], "rewards": [0.0, 0.9]}]})),
+            (Vec<u8> = "application/octet-stream"))),
     responses((status = 200, description = "What was imported", body = ImportReport)))]
-pub async fn import(call: Call<String, ImportOptions>) -> ApiResult {
+pub async fn import(mut call: Call<String, ImportOptions>) -> ApiResult {
     call.may(Permission::Import)?;
     let kind = media_type(&call.headers)?;
-    if ![LINES, "application/jsonl", "application/json"].contains(&&*kind) {
+    let lines = [LINES, FILE, "application/jsonl", "application/json"];
+    if !lines.contains(&&*kind) && kind != EPISODES {
         let kind = short(&kind);
-        let what = format!("the content type is `{kind}`; this call takes `{LINES}`");
+        let what = format!(
+            "the content type is `{kind}`; this call takes `{LINES}`, `{FILE}` or `{EPISODES}`"
+        );
         return Err(ApiError::media_type(what));
     }
     let permit = call.app.imports.acquire(call.caller.id()).await;
     let _permit = permit.map_err(|error| no_permit(error, "imports are running", 5))?;
-    let mut lines = Lines::new(call.body.into_data_stream());
+    let document = match kind == EPISODES {
+        true => Some(call.bytes(MAX_STUDY).await?),
+        false => None,
+    };
     let (service, by) = (call.app.service.clone(), call.caller.author().clone());
     let mut import = Import::new(service, call.path, by, call.query.dry_run);
+    if let Some(document) = document {
+        let PastEpisodes { episodes } = object(&document)?;
+        if episodes.is_empty() {
+            return Err(ApiError::malformed("`episodes` is empty").at("/episodes"));
+        }
+        for (number, episode) in (1..).zip(episodes) {
+            import.add(number, episode.get().into()).await?;
+        }
+        return json(StatusCode::OK, &import.finish().await?);
+    }
+    let mut lines = Lines::new(call.body.into_data_stream());
     loop {
         match lines.next().await {
             Ok(Some((number, line))) => import.add(number, line).await?,

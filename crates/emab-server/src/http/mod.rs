@@ -21,6 +21,7 @@ mod policy_page;
 pub mod rate_limit;
 mod response;
 mod studies;
+mod tables;
 pub mod view;
 
 use std::net::IpAddr;
@@ -148,6 +149,8 @@ fn api_routes() -> Routes {
         .with(routes!(studies::estimates))
         .with(routes!(studies::policy))
         .with(routes!(health::health))
+        .with(routes!(tables::decisions))
+        .with(routes!(tables::codebook))
         .with(routes!(episodes::open))
         .with(routes!(episodes::list))
         .with(routes!(episodes::read))

@@ -6,6 +6,8 @@ use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::error::{ApiError, KINDS};
+use super::response::FILE;
+use super::tables::PARQUET;
 use crate::domain::{Limits, MAX_STEPS, PolicyRow, Protocol, Thresholds, json::LenientU64};
 
 /// The rule of [`crate::domain::study::is_name`] as a regular expression.
@@ -46,6 +48,7 @@ pub fn document() -> Value {
         for (method, operation) in entries(item) {
             parameters(operation);
             body(operation);
+            binary(&mut operation["responses"]["200"]["content"]);
             errors(path, method, operation);
         }
     }
@@ -78,6 +81,9 @@ fn schemas(schemas: &mut Value) {
             schemas[component(name)] = schema.clone();
         }
     }
+    // Arrays by step, state and action, and by feedback.
+    unroll(schemas, "ProblemMask", 3);
+    unroll(schemas, "ProblemQuantity", 4);
     let mut properties = problem["properties"].take();
     if let Some(properties) = properties.as_object_mut() {
         properties.remove("model");
@@ -108,6 +114,25 @@ fn schemas(schemas: &mut Value) {
     }
     schemas["NewStudy"] = json!({"type": "object", "additionalProperties": false, "required": required,
         "properties": properties, "description": "A problem file as JSON without `model`, with `learner`."});
+}
+
+/// Replaces a schema that contains arrays of itself by one for each depth of arrays: generators of clients do not read recursive ones.
+fn unroll(schemas: &mut Value, name: &str, depth: usize) {
+    let recursive = schemas[name].clone();
+    for level in 0..=depth {
+        let mut schema = recursive.clone();
+        if let Some(choices) = schema["anyOf"].as_array_mut() {
+            choices.retain(|choice| level > 0 || choice["type"] != "array");
+            for array in choices.iter_mut().filter(|it| it["type"] == "array") {
+                let inner = level.saturating_sub(1);
+                array["items"]["$ref"] = json!(format!("#/components/schemas/{name}Depth{inner}"));
+            }
+        }
+        match level == depth {
+            true => schemas[name] = schema,
+            false => schemas[format!("{name}Depth{level}")] = schema,
+        }
+    }
 }
 
 fn component(name: &str) -> String {
@@ -183,9 +208,19 @@ fn body(operation: &mut Value) {
     let Some(body) = operation.get_mut("requestBody") else {
         return;
     };
+    binary(&mut body["content"]);
     let mut contents = body["content"].as_object().into_iter().flatten();
     let nullable = contents.any(|(_, content)| !content["schema"]["oneOf"].is_null());
     body["required"] = json!(!nullable);
+}
+
+/// The schema of files.
+fn binary(contents: &mut Value) {
+    for (kind, content) in entries(contents) {
+        if [PARQUET, FILE].contains(&kind.as_str()) {
+            content["schema"] = json!({"type": "string", "format": "binary"});
+        }
+    }
 }
 
 /// Adds the error responses of a call.
@@ -193,11 +228,14 @@ fn errors(path: &str, method: &str, operation: &mut Value) {
     // Calls without a token only read.
     let open = operation.get("security").is_some();
     let writes = method != "get";
-    let cases: [(bool, &[u16]); 6] = [
+    let responses = &operation["responses"]["200"]["content"];
+    let negotiated = responses["text/csv"].is_object();
+    let cases: [(bool, &[u16]); 7] = [
         (true, &[400, 431]),
         (!open, &[401, 403, 429, 503]),
         (path == "/readyz", &[503]),
         (path.contains('{'), &[404]),
+        (negotiated, &[406]),
         (writes, &[408, 409, 413, 415, 422]),
         (path.ends_with("/estimates"), &[422]),
     ];

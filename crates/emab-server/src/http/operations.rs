@@ -3,14 +3,14 @@
 use std::sync::LazyLock;
 
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::json as object;
 
 use super::App;
 use super::auth::Caller;
 use super::docs_page;
 use super::error::ApiError;
-use super::response::{ApiResult, json, typed};
+use super::response::{ApiResult, accepts, json, typed};
 use crate::app::CONTENT_TYPE;
 use crate::tokens::Permission;
 
@@ -39,18 +39,25 @@ pub async fn readyz(State(app): State<App>) -> ApiResult {
 
 /// Read the metrics
 ///
-/// Of the service, and the health of its first 100 studies that are not closed.
+/// Of the service, and the health of its first 100 studies that are not closed. With `Accept: text/plain` the same text is plain text.
 #[utoipa::path(get, operation_id = "metrics", path = "/metrics", tag = "operate",
-    responses((status = 200, description = "OpenMetrics text", body = String, content_type = "application/openmetrics-text")))]
-pub async fn metrics(State(app): State<App>, caller: Caller) -> ApiResult {
+    responses((status = 200, description = "OpenMetrics text", content(
+        (String = "application/openmetrics-text"), (String = "text/plain")))))]
+pub async fn metrics(State(app): State<App>, caller: Caller, headers: HeaderMap) -> ApiResult {
     caller.may(Permission::Metrics)?;
+    // Prometheus names both.
+    let plain = accepts(&headers, "text/plain") && !accepts(&headers, "openmetrics");
+    let kind = match plain {
+        true => "text/plain; charset=utf-8",
+        false => CONTENT_TYPE,
+    };
     let health = app.health.metrics(&app.service).await?;
     // The last line ends the document.
     let text = app
         .metrics
         .encode()
         .replace("# EOF\n", &format!("{health}# EOF\n"));
-    Ok(typed(StatusCode::OK, CONTENT_TYPE, text))
+    Ok(typed(StatusCode::OK, kind, text))
 }
 
 /// Read the OpenAPI document

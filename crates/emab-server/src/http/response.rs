@@ -2,11 +2,20 @@
 
 use axum::body::Body;
 use axum::http::header::{self, HeaderValue};
-use axum::http::{Response, StatusCode};
+use axum::http::{HeaderMap, Response, StatusCode};
 use serde::Serialize;
 
 use super::error::ApiError;
 use crate::domain::{Decision, Rejection};
+
+/// The type of a file. Generators of clients know it, and not newline-delimited JSON.
+pub const FILE: &str = "application/octet-stream";
+
+/// Whether `Accept` names a type.
+pub fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let mut values = headers.get_all(header::ACCEPT).iter();
+    values.any(|value| value.to_str().is_ok_and(|value| value.contains(kind)))
+}
 
 /// The result of every handler.
 pub type ApiResult = Result<axum::response::Response, ApiError>;

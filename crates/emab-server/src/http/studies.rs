@@ -12,8 +12,10 @@ use super::body::MAX_STUDY;
 use super::call::{Call, NoQuery, Number, within};
 use super::error::ApiError;
 use super::response::{ApiResult, json, typed};
+use super::tables::{Form, table_response};
 use super::view::{Discarded, Estimates, StudyList, StudyView};
 use super::{docs_page, policy_page};
+use crate::app::tables::{self as app_tables, Table};
 use crate::domain::{
     CloseStudy, Command, Head, NAME_RULE, PolicyTable, Reason, Rejection, Reply, ReplyBody, is_name,
 };
@@ -248,17 +250,23 @@ pub struct AsOf {
     /// The sequence number of an event; the current state if left out.
     #[param(value_type = Option<u64>, minimum = 1)]
     pub as_of: Option<Number>,
+    /// The form, instead of `Accept`.
+    #[param(inline)]
+    pub format: Option<Form>,
 }
 
 /// Read the estimates
 ///
 /// Counts, means, widths and indices of every observed step, state and action, now or at a past event. For a past event the log
-/// is replayed from its start.
+/// is replayed from its start. With `Accept: text/csv` or `application/vnd.apache.parquet` a table, whose last event the headers
+/// `emab-seq` and `emab-hash` state. `GET /v1/codebook` describes its columns.
 #[utoipa::path(get, operation_id = "readEstimates", path = "/v1/studies/{study}/estimates", tag = "studies",
     params(("study" = String, Path), AsOf),
-    responses((status = 200, description = "The estimates", body = Estimates)))]
+    responses((status = 200, description = "The estimates", content(
+        (Estimates = "application/json"), (String = "text/csv"), (Vec<u8> = "application/vnd.apache.parquet")))))]
 pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
     call.may(Permission::Estimates)?;
+    let form = Form::asked(call.query.format, &call.headers)?;
     let (service, study, as_of) = (&call.app.service, &call.path, call.query.as_of);
     let head = service.head(study).await?;
     let seq = within("as_of", as_of, 1, u64::MAX, head.seq)?;
@@ -268,23 +276,34 @@ pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
         return Err(ApiError::not_possible(what));
     }
     if seq == head.seq {
-        // The text is written there: it may be long.
-        let estimates = service.current_state(study, |state| {
+        // The answer is written there: it may be long.
+        let answer = service.current_state(study, move |state| {
             let estimates = Estimates::of(state);
-            (estimates.as_of, serde_json::to_string(&estimates))
+            (estimates.as_of, estimates_response(&estimates, form))
         });
-        let (at, text) = estimates.await?;
+        let (at, answer) = answer.await?;
         // Events may have been added since; a request for this event must not see them.
         if as_of.is_none() || at == seq {
-            return estimates_response(text);
+            return answer;
         }
     }
-    let past = service.past_state(study, seq, |replay, _, _| {
+    let past = service.past_state(study, seq, move |replay, _, _| {
         let state = replay.state.as_mut();
         let state = state.ok_or_else(|| Rejection::not_found("the log is empty"))?;
-        Ok(serde_json::to_string(&Estimates::of(state)))
+        Ok(estimates_response(&Estimates::of(state), form))
     });
-    estimates_response(past.await?)
+    past.await?
+}
+
+fn estimates_response(estimates: &Estimates, form: Form) -> ApiResult {
+    let Some(format) = form.table() else {
+        return json(StatusCode::OK, estimates);
+    };
+    let bytes = app_tables::estimates(estimates, format);
+    let bytes = bytes.map_err(|error| ApiError::internal(error.to_string()))?;
+    let as_of = Some((estimates.as_of, estimates.hash.as_str()));
+    let names = (estimates.study.as_str(), Table::Estimates);
+    Ok(table_response(names, format, as_of, bytes))
 }
 
 /// Read the policy
@@ -312,9 +331,4 @@ pub async fn policy(call: Call) -> ApiResult {
         return Ok(answer);
     }
     json(StatusCode::OK, &table)
-}
-
-fn estimates_response(text: serde_json::Result<String>) -> ApiResult {
-    let text = text.map_err(|error| ApiError::internal(error.to_string()))?;
-    Ok(typed(StatusCode::OK, "application/json", text))
 }

@@ -185,6 +185,8 @@ pub trait Store: Send {
     ) -> Result<Vec<StoredDecision>>;
     /// Events after a sequence number, in order.
     fn events(&mut self, study: i64, after: u64, limit: usize) -> Result<Vec<Record>>;
+    /// The events with these sequence numbers, in any order; unknown ones are left out.
+    fn events_at(&mut self, study: i64, seqs: &[u64]) -> Result<Vec<Record>>;
     /// Learned episodes from a position on, in order.
     fn learned_episodes(
         &mut self,

@@ -77,6 +77,8 @@ pub(super) trait Sql: Send {
     const OPEN_EPISODES_AFTER: &'static str;
     /// Reads the decision for the current step of an episode.
     const CURRENT_DECISION: &'static str;
+    /// Reads the events with given sequence numbers, which are [`Names`].
+    const EVENTS_AT: &'static str;
 
     fn begin(&mut self) -> Result<()>;
     fn commit(&mut self) -> Result<()>;
@@ -341,6 +343,13 @@ impl<C: Sql> Store for C {
             return Ok(Vec::new());
         };
         self.rows(EVENTS, &[&study, &after, &limit_of(limit)])
+    }
+
+    fn events_at(&mut self, study: i64, seqs: &[u64]) -> Result<Vec<Record>> {
+        let seqs = seqs.iter().filter(|seq| i64::try_from(**seq).is_ok());
+        let seqs: Vec<String> = seqs.map(u64::to_string).collect();
+        let seqs: Vec<&str> = seqs.iter().map(String::as_str).collect();
+        self.rows(C::EVENTS_AT, &[&study, &Names(&seqs)])
     }
 
     fn learned_episodes(

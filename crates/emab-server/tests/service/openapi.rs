@@ -1,8 +1,8 @@
 //! The OpenAPI document and its page.
 use std::collections::BTreeSet;
 
-use crate::support::TestServer;
 use crate::support::documented::DOCUMENT;
+use crate::support::{TestServer, request};
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::Value;
@@ -33,9 +33,11 @@ async fn the_paths_are_pinned() {
         "GET /metrics",
         "GET /openapi.json",
         "GET /readyz",
+        "GET /v1/codebook",
         "GET /v1/studies",
         "GET /v1/studies/{study}",
         "GET /v1/studies/{study}/checkpoint",
+        "GET /v1/studies/{study}/decisions",
         "GET /v1/studies/{study}/episodes",
         "GET /v1/studies/{study}/episodes/{episode}",
         "GET /v1/studies/{study}/episodes/{episode}/decisions/{step}:replay",
@@ -107,17 +109,23 @@ async fn the_examples_are_accepted() {
         let mut calls = calls().into_iter();
         let found = calls.find(|(_, _, call)| call["operationId"] == id);
         let (method, path, call) = found.unwrap();
-        let content = call["requestBody"]["content"].as_object();
-        let example = content.and_then(|content| content.values().next()?.get("example"));
-        let body = example.map(Value::to_string);
+        let content = call["requestBody"]["content"]
+            .as_object()
+            .into_iter()
+            .flatten();
+        let mut examples = content.filter_map(|(kind, it)| Some((kind, it.get("example")?)));
+        let example = examples.next();
+        let kind = example.map(|(kind, _)| ("content-type", kind.as_str()));
+        let body = example.map_or(String::new(), |(_, body)| body.to_string());
         let path = filled(&path).replace("patient-1", replace);
-        let token = &server.admin;
-        let answer = server.call_as(token, &method, &path, body.as_deref()).await;
+        let request = request(&server.admin, &method, &path, kind.as_slice(), body);
+        let answer = server.send(request).await;
         assert!(answer.status.is_success(), "{id}: {}", answer.text);
         answer
     };
     for id in "createStudy readStudy listStudies importStudy openEpisode askEpisode tellEpisode stopEpisode giveOutcome \
-        amendOutcome readEpisode listEpisodes replayDecision readEstimates readEvents exportStudy"
+        amendOutcome readEpisode listEpisodes replayDecision readEstimates readEvents exportStudy \
+        readDecisions readCodebook"
         .split_whitespace()
     {
         call(id, "patient-1").await;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -11,9 +12,12 @@ import httpx
 
 from .. import _study_calls as calls
 from .._call import LIVENESS, READINESS, Call
+from .._events import Event
+from .._follow import Follower
 from .._retry import Body, Retries
 from .._settings import Settings, Verify
 from .._study_calls import Page, Spec
+from .._tables import event_number
 from .._views import StudyView
 from .study import AsyncStudy
 
@@ -134,6 +138,10 @@ class AsyncClient:
         return AsyncStudy(self, view.name)
 
     async def _send(self, call: Call[T], body: Body | None = None) -> T:
+        """Send a call until it succeeds, is rejected, or the retries are used up; return what it reads."""
+        return call.read((await self._answer(call, body)).content)
+
+    async def _answer(self, call: Call[T], body: Body | None = None) -> httpx.Response:
         """Send a call until it succeeds, is rejected, or the retries are used up."""
         attempts = self._settings.attempts(call, body)
         while True:
@@ -144,8 +152,61 @@ class AsyncClient:
             else:
                 retry = attempts.answered(answer.status_code, answer.headers, answer.content)
                 if retry is None:
-                    return call.read(answer.content)
+                    return answer
                 pause = retry
+            await anyio.sleep(pause)
+
+    async def _download(self, call: Call[bytes], path: Path) -> int:
+        """Write an answer to a file, from its beginning after a lost connection; return its event number."""
+        attempts = self._settings.attempts(call)
+        while True:
+            try:
+                answer = await self._http.send(self._settings.request(self._http, call), stream=True)
+                try:
+                    body = b"" if answer.is_success else await answer.aread()
+                    retry = attempts.answered(answer.status_code, answer.headers, body)
+                    if retry is None:
+                        async with await anyio.Path(path).open("wb") as file:
+                            async for part in answer.aiter_bytes():
+                                await file.write(part)
+                        return event_number(answer.headers)
+                    pause = retry
+                finally:
+                    await answer.aclose()
+            except httpx.TransportError as error:
+                pause = attempts.lost(error)
+            await anyio.sleep(pause)
+
+    async def _follow(self, study: str, follower: Follower) -> AsyncIterator[Event]:
+        """Iterate over events as they are recorded; connect again after an interruption."""
+        attempts = None
+        while not follower.is_idle:
+            call = calls.follow(study, follower.after)
+            attempts = attempts or self._settings.attempts(call)
+            request = self._settings.request(self._http, call)
+            request.extensions["timeout"]["read"] = follower.wait(self._settings.silence)
+            follower.restart()
+            try:
+                answer = await self._http.send(request, stream=True)
+                try:
+                    body = b"" if answer.is_success else await answer.aread()
+                    retry = attempts.answered(answer.status_code, answer.headers, body)
+                    if retry is None:
+                        attempts = None
+                        async for part in answer.aiter_raw():
+                            for event in follower.feed(part):
+                                yield event
+                            if follower.is_idle:
+                                return
+                    # The service ends a stream when it stops, or revokes the token.
+                    pause = 0.1 if retry is None else retry
+                finally:
+                    await answer.aclose()
+            except httpx.TransportError as error:
+                if follower.is_idle:
+                    return
+                attempts = attempts or self._settings.attempts(call)
+                pause = attempts.lost(error)
             await anyio.sleep(pause)
 
     async def _pages(self, part: Callable[[str], Call[Page[T]]]) -> AsyncIterator[T]:

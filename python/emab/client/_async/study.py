@@ -14,8 +14,10 @@ from .. import _episode_calls, _study_calls
 from .._errors import Unavailable
 from .._estimates import Estimates
 from .._events import Checkpoint, Event, ImportReport
+from .._follow import Follower
 from .._names import valid_name
 from .._policy import OfflineEpisode, PolicyTable, check_table, reference
+from .._tables import Table, event_number, format_of
 from .._uploads import AsyncFileUpload, AsyncLineUpload, Line
 from .._views import EpisodeView, StudyView
 from .episode import AsyncEpisode
@@ -197,6 +199,55 @@ class AsyncStudy:
             for event in events:
                 yield event
             after = events[-1].seq
+
+    def follow(self, *, after: int = 0, timeout: float | None = None) -> AsyncIterator[Event]:
+        """Iterate over the log after the event `after`, and over events as they are recorded, without an end.
+
+        After an interruption the client connects again and continues after the last event, as its `retries` allow.
+        The iteration ends once no event has come for `timeout` seconds; for more than 10, up to 10 seconds later. Every
+        event is checked: its number, its hash, and the hash of the event before it. A changed log raises `Unexpected`.
+
+        >>> study = client.study("clinic")
+        >>> episode = await study.open("p1")
+        >>> async for event in study.follow():
+        ...     print(event.seq, event.kind)
+        ...     if event.seq == 2:
+        ...         break
+        1 created
+        2 opened
+        """
+        return self._client._follow(self.name, Follower(self.name, after, timeout))
+
+    async def table(self, name: str, *, format: str = "parquet") -> Table:
+        """Return the table `episodes`, `decisions` or `estimates`, as of one event.
+
+        `to_pandas` and `to_arrow` of the result convert it; `format="csv"` gives text. Large tables: `table_file`.
+
+        >>> study = client.study("clinic")
+        >>> episode = await study.open("p1")
+        >>> (await study.table("decisions", format="csv")).data[:18]
+        b'episode,step,state'
+        """
+        answer = await self._client._answer(_study_calls.table(self.name, name, format))
+        return Table(name, format, event_number(answer.headers), answer.content)
+
+    async def table_file(self, name: str, path: str | os.PathLike[str], *, format: str | None = None) -> int:
+        """Write a table to a file, and return the number of the last event that it includes.
+
+        The format is that of the ending, `.csv` or `.parquet`, unless given. The file appears once it is complete.
+
+        >>> await client.study("clinic").table_file("episodes", folder / "episodes.csv")
+        1
+        """
+        path = Path(path)
+        call = _study_calls.table(self.name, name, format_of(path, format))
+        part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.part")
+        try:
+            seq = await self._client._download(call, part)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        return seq
 
     async def checkpoint(self) -> Checkpoint:
         """Return the latest signed statement about the end of the log. An event is covered within a second.

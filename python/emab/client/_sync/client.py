@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -12,9 +13,12 @@ import httpx
 
 from .. import _study_calls as calls
 from .._call import LIVENESS, READINESS, Call
+from .._events import Event
+from .._follow import Follower
 from .._retry import Body, Retries
 from .._settings import Settings, Verify
 from .._study_calls import Page, Spec
+from .._tables import event_number
 from .._views import StudyView
 from .study import Study
 
@@ -135,6 +139,10 @@ class Client:
         return Study(self, view.name)
 
     def _send(self, call: Call[T], body: Body | None = None) -> T:
+        """Send a call until it succeeds, is rejected, or the retries are used up; return what it reads."""
+        return call.read(self._answer(call, body).content)
+
+    def _answer(self, call: Call[T], body: Body | None = None) -> httpx.Response:
         """Send a call until it succeeds, is rejected, or the retries are used up."""
         attempts = self._settings.attempts(call, body)
         while True:
@@ -145,8 +153,60 @@ class Client:
             else:
                 retry = attempts.answered(answer.status_code, answer.headers, answer.content)
                 if retry is None:
-                    return call.read(answer.content)
+                    return answer
                 pause = retry
+            time.sleep(pause)
+
+    def _download(self, call: Call[bytes], path: Path) -> int:
+        """Write an answer to a file, from its beginning after a lost connection; return its event number."""
+        attempts = self._settings.attempts(call)
+        while True:
+            try:
+                answer = self._http.send(self._settings.request(self._http, call), stream=True)
+                try:
+                    body = b"" if answer.is_success else answer.read()
+                    retry = attempts.answered(answer.status_code, answer.headers, body)
+                    if retry is None:
+                        with Path(path).open("wb") as file:
+                            for part in answer.iter_bytes():
+                                file.write(part)
+                        return event_number(answer.headers)
+                    pause = retry
+                finally:
+                    answer.close()
+            except httpx.TransportError as error:
+                pause = attempts.lost(error)
+            time.sleep(pause)
+
+    def _follow(self, study: str, follower: Follower) -> Iterator[Event]:
+        """Iterate over events as they are recorded; connect again after an interruption."""
+        attempts = None
+        while not follower.is_idle:
+            call = calls.follow(study, follower.after)
+            attempts = attempts or self._settings.attempts(call)
+            request = self._settings.request(self._http, call)
+            request.extensions["timeout"]["read"] = follower.wait(self._settings.silence)
+            follower.restart()
+            try:
+                answer = self._http.send(request, stream=True)
+                try:
+                    body = b"" if answer.is_success else answer.read()
+                    retry = attempts.answered(answer.status_code, answer.headers, body)
+                    if retry is None:
+                        attempts = None
+                        for part in answer.iter_raw():
+                            yield from follower.feed(part)
+                            if follower.is_idle:
+                                return
+                    # The service ends a stream when it stops, or revokes the token.
+                    pause = 0.1 if retry is None else retry
+                finally:
+                    answer.close()
+            except httpx.TransportError as error:
+                if follower.is_idle:
+                    return
+                attempts = attempts or self._settings.attempts(call)
+                pause = attempts.lost(error)
             time.sleep(pause)
 
     def _pages(self, part: Callable[[str], Call[Page[T]]]) -> Iterator[T]:

@@ -10,7 +10,7 @@ use emab_sim::results::StateRegret;
 use kuva::render::render::Scene;
 
 use super::{LIMIT, Picture, PlotError};
-use crate::csv_parquet::in_quotes;
+use emab_tables::in_quotes;
 
 /// Most states and steps of a map.
 const MAX_STATES: usize = 60;

@@ -230,6 +230,8 @@ impl Sql for PgConnection {
         SELECT answers.episode, answers.step, answers.text FROM cases JOIN answers
         ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step
         WHERE cases.study = $1 AND cases.id = $2";
+    const EVENTS_AT: &'static str =
+        "SELECT seq, text, hash FROM events WHERE study = $1 AND seq = ANY($2::TEXT[]::BIGINT[])";
 
     fn begin(&mut self) -> Result<()> {
         self.is_writer()?;

@@ -129,6 +129,7 @@ prepare! {
     decisions = sql::DECISIONS;
     decisions_after = sql::DECISIONS_AFTER;
     events = sql::EVENTS;
+    events_at = PgConnection::EVENTS_AT;
     learned = sql::LEARNED;
     gain_sums = sql::GAIN_SUMS;
 }

@@ -141,6 +141,9 @@ impl Sql for SqliteConnection {
         ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step
         WHERE cases.study = ?1 AND cases.id = ?2";
 
+    const EVENTS_AT: &'static str = "
+        SELECT seq, text, hash FROM events WHERE study = ?1 AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))";
+
     fn begin(&mut self) -> Result<()> {
         if self.role != Role::Write {
             let what = "this connection is read-only";

@@ -28,4 +28,5 @@ mod shared_limits;
 mod step_corrections;
 mod streams;
 mod study_status;
+mod tables;
 mod token_sources;

@@ -36,6 +36,10 @@ POST /episodes/p1:void {"reason": "f"}
 GET /episodes/p1/decisions/1:replay
 GET /events
 GET :export
+GET /decisions
+GET /decisions?format=csv
+GET /episodes?format=csv
+GET /estimates?format=csv
 DELETE -
 POST :import {"id": "q", "actions": [], "feedbacks": [], "costs": [], "rewards": [1]}
 GET /health
@@ -56,7 +60,7 @@ async fn each_role_has_its_permissions() {
     let mut seq = client.seq().await;
     let needs = [
         "", "R", "", "", "", "", "L", "P", "A", "R", "R", "A", "A", "A", "A", "A", "M", "M", "M",
-        "L", "L", "L", "", "", "P",
+        "L", "L", "L", "R", "R", "R", "L", "", "", "P",
     ];
     for (call_, need) in CALLS.iter().zip(needs) {
         for (token, may) in [

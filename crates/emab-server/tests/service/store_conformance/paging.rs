@@ -41,6 +41,13 @@ pub(super) fn reads_respect_limit_and_start(stores: &Stores<'_>) {
         let gain_sums = must(store.gain_sums(head.key, Some((t, x, a)), 2));
         assert_eq!(gain_sums, changes.gain_sums[next..5.min(next + 2)]);
     }
+    let mut events = must(store.events_at(head.key, &[4, 2, 2, 9, 0, u64::MAX]));
+    events.sort_by_key(|event| event.seq);
+    assert_eq!(
+        events,
+        [changes.events[1].clone(), changes.events[3].clone()]
+    );
+    assert_eq!(must(store.events_at(head.key, &[])), []);
     // The row to start after need not exist.
     let episodes = must(store.episodes_after(head.key, "bb", false, 1));
     assert_eq!(episodes, changes.episodes[2..3]);

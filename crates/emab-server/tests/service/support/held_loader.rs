@@ -111,6 +111,7 @@ impl Store for HeldStore {
         fn decisions(study: i64, episode: &str) -> Vec<StoredDecision>;
         fn decisions_after(study: i64, after: Option<(&str, u32)>, limit: usize) -> Vec<StoredDecision>;
         fn events(study: i64, after: u64, limit: usize) -> Vec<Record>;
+        fn events_at(study: i64, seqs: &[u64]) -> Vec<Record>;
         fn gain_sums(study: i64, after: Option<(u32, u32, u32)>, limit: usize) -> Vec<GainSum>;
     }
 }

@@ -280,18 +280,26 @@ impl TestServer {
 
     /// Sends any request and asserts that its answer is documented.
     pub async fn send(&self, request: Request<Body>) -> Answer {
+        let (status, headers, bytes) = self.send_for_bytes(request).await;
+        Answer {
+            status,
+            text: String::from_utf8(bytes.to_vec()).unwrap(),
+            headers,
+        }
+    }
+
+    /// The same, for an answer that is not text.
+    pub async fn send_for_bytes(
+        &self,
+        request: Request<Body>,
+    ) -> (StatusCode, axum::http::HeaderMap, bytes::Bytes) {
         let (method, path) = (request.method().to_string(), request.uri().to_string());
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
         let kind = headers["content-type"].to_str().unwrap();
         documented::check(&method, &path, status.as_u16(), kind);
-        Answer {
-            status,
-            text,
-            headers,
-        }
+        (status, headers, bytes)
     }
 
     pub async fn post(&self, path: &str, body: &str) -> Answer {

@@ -1,0 +1,167 @@
+//! `emab export`: writes a table of a study, also while the service runs.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use emab_server::store::{Address, Head, Store};
+use emab_server::tables::{ExportError, Format, Table, codebook, write};
+use emab_sim::quoted;
+use serde_json::json;
+
+use crate::args::{self, Export};
+use crate::commands::ending;
+use crate::error::CommandError;
+use crate::terminal;
+
+pub fn export(args: &Export, as_json: bool) -> Result<(), CommandError> {
+    let format = format(args)?;
+    let name = args.table.name();
+    if args.table == Table::Codebook {
+        let bytes = codebook(format).map_err(work)?;
+        let file = NewFile::reserve(&args.out, args.force)?;
+        file.write(|mut out| Ok((out.write_all(&bytes).map(|()| out)?, ())))?;
+        let document = json!({ "file": args.out, "table": name });
+        return terminal::show(as_json, &document, || quoted(&args.out));
+    }
+    let mut store = open(&address(args)?)?;
+    let head = head(&mut *store, args.study.as_deref())?;
+    let file = NewFile::reserve(&args.out, args.force)?;
+    let rows = file.write(|out| write(&mut *store, &head, args.table, format, out))?;
+    let Head {
+        name: study,
+        seq,
+        hash,
+        ..
+    } = &head;
+    let document = json!({
+        "file": args.out, "table": name, "rows": rows, "study": study, "seq": seq, "hash": hash,
+    });
+    terminal::show(as_json, &document, || {
+        let out = quoted(&args.out);
+        format!("{out}: {rows} rows of study {study}, up to event {seq}")
+    })
+}
+
+fn work(error: impl std::fmt::Display) -> CommandError {
+    CommandError::Work(error.to_string())
+}
+
+/// The format that is named, or the one of the file's ending.
+fn format(args: &Export) -> Result<Format, CommandError> {
+    let named = args.format.as_deref();
+    match named.unwrap_or_else(|| ending(&args.out)) {
+        "csv" => Ok(Format::Csv),
+        "parquet" => Ok(Format::Parquet),
+        _ => Err(CommandError::Input(format!(
+            "{} ends neither in .csv nor in .parquet: name the format with --format",
+            quoted(&args.out)
+        ))),
+    }
+}
+
+/// The store that is named, or that of `EMAB_STORE`.
+fn address(args: &Export) -> Result<Address, CommandError> {
+    let Some(place) = args.store.as_deref() else {
+        let store = args::store(None)?;
+        return store.ok_or_else(|| CommandError::input("name a store, or set EMAB_STORE to one"));
+    };
+    match place.split_once(':') {
+        Some(("postgres" | "postgresql" | "sqlite", _)) => {
+            place.parse().map_err(CommandError::Input)
+        }
+        Some(("http" | "https", rest)) if rest.starts_with("//") => Err(CommandError::input(
+            "a store is expected, not the URL of a service; GET …/studies/NAME/decisions of the service with `Accept: text/csv` \
+             is the same table",
+        )),
+        _ => Ok(Address::Sqlite(place.into())),
+    }
+}
+
+/// Opens a snapshot of a store: the service may write meanwhile.
+fn open(address: &Address) -> Result<Box<dyn Store>, CommandError> {
+    if let Address::Sqlite(file) = address {
+        File::open(file).map_err(|error| {
+            CommandError::Input(format!("cannot read {}: {error}", quoted(file)))
+        })?;
+    }
+    let mut store = address.inspect().map_err(work)?;
+    store.begin_snapshot().map_err(work)?;
+    Ok(store)
+}
+
+/// The study that is named, or the only one.
+fn head(store: &mut dyn Store, study: Option<&str>) -> Result<Head, CommandError> {
+    if let Some(name) = study {
+        let head = store.head(name).map_err(work)?;
+        return head.ok_or_else(|| CommandError::Input(format!("the store has no study `{name}`")));
+    }
+    let mut heads = store.heads("", 2).map_err(work)?;
+    match (heads.pop(), heads.pop()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(CommandError::input("the store has no study")),
+        (Some(_), Some(_)) => Err(CommandError::input(
+            "the store has several studies: name one with --study",
+        )),
+    }
+}
+
+/// A file that appears whole or not at all. An existing one is replaced only on request.
+struct NewFile {
+    path: PathBuf,
+    part: PathBuf,
+    /// Whether the path was created, and has to be removed if writing fails.
+    created: bool,
+}
+
+impl NewFile {
+    /// Creates the file, empty, so that no other program does.
+    fn reserve(path: &Path, force: bool) -> Result<NewFile, CommandError> {
+        let created = OpenOptions::new().write(true).create_new(true).open(path);
+        let created = match created {
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && force => false,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let path = quoted(path);
+                let what = format!("{path} exists; --force replaces it");
+                return Err(CommandError::Input(what));
+            }
+            Err(error) => return Err(not_written(path, &error)),
+        };
+        let mut part = path.as_os_str().to_owned();
+        part.push(format!(".{}.part", std::process::id()));
+        Ok(NewFile {
+            path: path.into(),
+            part: part.into(),
+            created,
+        })
+    }
+
+    /// Writes the file; returns what `write` returns beside its output.
+    fn write<T>(
+        mut self,
+        write: impl FnOnce(BufWriter<File>) -> Result<(BufWriter<File>, T), ExportError>,
+    ) -> Result<T, CommandError> {
+        let failed = |error: &io::Error| not_written(&self.path, error);
+        let file = File::create(&self.part).map_err(|error| failed(&error))?;
+        let (out, result) = write(BufWriter::new(file)).map_err(work)?;
+        let file = out.into_inner().map_err(|error| failed(error.error()))?;
+        file.sync_all().map_err(|error| failed(&error))?;
+        fs::rename(&self.part, &self.path).map_err(|error| failed(&error))?;
+        self.created = false;
+        Ok(result)
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.part);
+        if self.created {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn not_written(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::Work(format!("cannot write {}: {error}", quoted(path)))
+}
