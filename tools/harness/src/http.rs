@@ -35,6 +35,7 @@ pub(crate) struct Request {
     method: &'static str,
     target: String,
     content_type: &'static str,
+    pub headers: Vec<(&'static str, String)>,
     pub body: String,
 }
 
@@ -50,6 +51,7 @@ impl Request {
             method,
             target,
             content_type: "application/json",
+            headers: Vec::new(),
             body,
         }
     }
@@ -100,6 +102,9 @@ impl Connection {
             .uri(request.target)
             .header(HOST, "emab")
             .header(AUTHORIZATION, &self.authorization);
+        for (name, value) in &request.headers {
+            head = head.header(*name, value);
+        }
         if !request.body.is_empty() {
             head = head.header(CONTENT_TYPE, request.content_type);
         }

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use emab_harness::attacks::{
     Disturb, FailClosed, Forge, LogPipe, Noisy, Protocol, Tamper, WalTail, Worlds,
 };
-use emab_harness::scenarios::{Bench, Clock, Crash, DiskFull, Large, Outage, Soak};
+use emab_harness::scenarios::{Bench, Clock, Crash, DiskFull, Drift, Large, Outage, Soak, Story};
 use emab_harness::serve::Serve;
 
 /// The decision service under kills, outages, full disks, moved clocks and load.
@@ -24,10 +24,12 @@ enum Command {
     Crash(Crash),
     Outage(Outage),
     DiskFull(DiskFull),
+    Drift(Drift),
     Clock(Clock),
     Bench(Bench),
     Large(Large),
     Soak(Soak),
+    Story(Story),
     Protocol(Protocol),
     Tamper(Tamper),
     Worlds(Worlds),
@@ -73,6 +75,7 @@ fn run(command: Command) -> Result<u64, emab_harness::Error> {
         Command::Crash(crash) => ("crash", crash.run()?),
         Command::Outage(outage) => ("outage", outage.run()?),
         Command::DiskFull(disk_full) => ("disk-full", disk_full.run()?),
+        Command::Drift(drift) => ("drift", drift.run()?),
         Command::Clock(clock) => ("clock", clock.run()?),
         Command::Bench(bench) if bench.json => {
             let report = bench.run()?;
@@ -81,6 +84,7 @@ fn run(command: Command) -> Result<u64, emab_harness::Error> {
         }
         Command::Bench(bench) => ("bench", bench.run()?),
         Command::Large(large) => ("large", large.run()?),
+        Command::Story(story) => ("story", story.run()?),
         Command::Soak(soak) => ("soak", soak.run()?),
         Command::Protocol(protocol) => ("protocol", protocol.run()?),
         Command::Tamper(tamper) => ("tamper", tamper.run()?),

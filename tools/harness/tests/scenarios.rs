@@ -1,7 +1,8 @@
 //! No acknowledged write is lost in an outage of the database, on a full disk, or when the clock moves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use emab_harness::scenarios::{Clock, Common, DiskFull, Outage, Report, clock_library};
+use emab_harness::StoreKind;
+use emab_harness::scenarios::{Clock, Common, DiskFull, Outage, Report, Story, clock_library};
 use emab_harness::{Error, RequestCounts};
 
 fn common(clients: u16) -> Common {
@@ -57,4 +58,23 @@ fn the_clock_moves() {
     }
     let clock = Clock { common: common(8) };
     check(clock.run());
+}
+
+fn story(store: StoreKind) {
+    let program = Some(env!("CARGO_BIN_EXE_emab-harness").into());
+    let report = Story { store, program }.run();
+    let report = report.unwrap_or_else(|error| panic!("{error}"));
+    println!("{report}");
+    assert_eq!(report.findings.total(), 0, "{report}");
+    assert!(report.disruptions >= 20, "{report}");
+}
+
+#[test]
+fn the_story_of_a_study_on_sqlite() {
+    story(StoreKind::Sqlite);
+}
+
+#[test]
+fn the_story_of_a_study_on_postgresql() {
+    story(StoreKind::Postgres);
 }

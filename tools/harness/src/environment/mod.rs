@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::Result;
 use crate::faults::Fault;
 use crate::http::{BlockingClient, Request};
-use crate::load::studies::STUDIES;
+use crate::load::studies::{STUDIES, Study};
 use service_process::{ServiceCommand, ServiceProcess};
 
 /// A kind of store.
@@ -104,9 +104,18 @@ impl Environment {
 
     /// Starts the service and creates the studies of the load.
     pub(crate) fn start_with_studies(&self) -> Result<ServiceProcess> {
+        self.start_with(&STUDIES)
+    }
+
+    /// Starts the service and creates the study of the benchmarks only, which earlier builds know as well.
+    pub(crate) fn start_with_study(&self) -> Result<ServiceProcess> {
+        self.start_with(&STUDIES[..1])
+    }
+
+    fn start_with(&self, studies: &[Study]) -> Result<ServiceProcess> {
         let service = self.command.start()?;
         let mut client = self.connect(&service)?;
-        for study in &STUDIES {
+        for study in studies {
             let target = format!("/v1/studies/{}", study.name);
             client.send(Request::json("PUT", target, study.body.into()))?;
         }

@@ -32,7 +32,7 @@ impl Large {
     pub fn run(&self) -> Result<Report> {
         let study = format!("/v1/studies/{}", STUDIES[0].name);
         let environment = Environment::new(self.program.as_deref(), self.store, None)?;
-        let service = environment.start_with_studies()?;
+        let service = environment.start_with_study()?;
         let since = Instant::now();
         let mut client = environment.connect(&service)?;
         let mut rng = Rng::new(1);

@@ -4,10 +4,12 @@ mod bench;
 mod clock;
 mod crash;
 mod disk_full;
+mod drift;
 mod large;
 mod machine;
 mod outage;
 mod soak;
+mod story;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -28,9 +30,11 @@ pub use bench::Bench;
 pub use clock::{Clock, library as clock_library};
 pub use crash::Crash;
 pub use disk_full::DiskFull;
+pub use drift::Drift;
 pub use large::Large;
 pub use outage::Outage;
 pub use soak::Soak;
+pub use story::Story;
 
 /// Longer than any request may take.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(35);

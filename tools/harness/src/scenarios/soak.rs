@@ -38,7 +38,7 @@ impl Soak {
         let environment = Environment::new(self.program.as_deref(), self.store, None)?;
         let mut scenario = Scenario::new(environment, self.clients, 1, ClientBehaviour::Steady)?;
         scenario.generator.limit_rate(self.rate);
-        let service = scenario.environment.start_with_studies()?;
+        let service = scenario.environment.start_with_study()?;
         let started = Instant::now();
         let time = Duration::from_secs(self.seconds.into());
         let mut memory = Vec::new();

@@ -162,7 +162,7 @@ fn measure(
     time: Duration,
     optuna: Option<&Optuna>,
 ) -> Result<StoreFigures> {
-    let service = scenario.environment.start_with_studies()?;
+    let service = scenario.environment.start_with_study()?;
     scenario.run_load(&[service.address], WARM_UP);
     let processor_times = || [service.id(), std::process::id()].map(machine::processor_time);
     let memory = || service.memory_kib().map(|kib| kib >> 10);
