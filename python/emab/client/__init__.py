@@ -32,19 +32,21 @@ from ._errors import (
 )
 from ._estimates import EstimateRow, Estimates
 from ._events import Checkpoint, Event, ImportReport
+from ._health import Check, Health, Limits
 from ._policy import OfflineEpisode, PolicyChoice, PolicyTable
 from ._retry import Retries
 from ._sync.client import Client
 from ._sync.episode import Episode
 from ._sync.study import Study
 from ._tables import Table
-from ._views import EpisodeView, OutcomeView, StepView, StudyView
+from ._views import EpisodeView, OutcomeView, Stamp, StepView, StudyView
 
 __all__ = [
     "AsyncClient",
     "AsyncEpisode",
     "AsyncStudy",
     "Certificate",
+    "Check",
     "Checkpoint",
     "Client",
     "Conflict",
@@ -56,8 +58,10 @@ __all__ = [
     "EstimateRow",
     "Estimates",
     "Event",
+    "Health",
     "ImportReport",
     "Invalid",
+    "Limits",
     "NotAllowed",
     "NotFound",
     "OfflineEpisode",
@@ -67,6 +71,7 @@ __all__ = [
     "Refused",
     "Replay",
     "Retries",
+    "Stamp",
     "StepView",
     "Study",
     "StudyView",

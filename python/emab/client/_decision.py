@@ -82,6 +82,7 @@ class Decision(Record):
     certificate: Certificate = field(metadata=read_by(_certificate))
     explored: bool | None
     as_of: int
+    at: str | None
     spec_hash: str | None
     previous: str | None
     decided_by: str | None

@@ -16,9 +16,11 @@ Name = str | SupportsIndex
 Values = Iterable[SupportsFloat | None]
 
 
-def open_(study: str, episode: str) -> Call[Decision]:
+def open_(study: str, episode: str, start: Name | None) -> Call[Decision]:
     """Open an episode. The name is required: a request without one could not be repeated."""
-    fields = {"id": valid_name("an episode", episode)}
+    fields: dict[str, Any] = {"id": valid_name("an episode", episode)}
+    if start is not None:
+        fields["start"] = _name(start)
     return call("POST", f"{study_path(study)}/episodes", reader(Decision.of), fields)
 
 

@@ -40,6 +40,7 @@ class Estimates(Record):
     study: str
     learner: str
     as_of: int
+    at: str | None
     hash: str
     learned: int
     rows: tuple[EstimateRow, ...] = field(metadata=key("estimates"))

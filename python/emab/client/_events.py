@@ -9,9 +9,10 @@ from ._decode import Raw, Record
 
 @dataclass(frozen=True, slots=True)
 class Event(Record):
-    """One event of a study's log: time (`at`), id of the token (`by`), and content (`kind`, `data`).
+    """One event of a study's log: time (`at`), person, id of the token (`by`), content (`kind`, `data`).
 
-    `hash` covers the event and `previous`, the hash of the event before it.
+    `person` is None in studies of earlier versions. `hash` covers the event and `previous`, the hash of the event
+    before it.
 
     >>> for event in client.study("clinic").events():
     ...     print(event.seq, event.kind)
@@ -21,6 +22,7 @@ class Event(Record):
     seq: int
     at: str
     by: str
+    person: str | None
     kind: str
     data: Raw = field(hash=False)
     previous: str

@@ -48,6 +48,7 @@ class PolicyTable(Record):
     study: str
     version: int
     as_of: int
+    at: str | None
     hash: str
     choices: tuple[PolicyChoice, ...]
 
@@ -95,14 +96,20 @@ class PolicyTable(Record):
             raise ValueError(f"{name} was changed: its content does not have its hash; fetch the policy again")
         return table
 
-    def episode(self, name: str) -> OfflineEpisode:
+    def episode(self, name: str, *, start: str | None = None) -> OfflineEpisode:
         """Begin an episode that follows the table; `Study.report` reports it later.
+
+        `start` is the state at intake, where the study has several.
 
         >>> client.study("clinic").policy().episode("p1").action
         'stop'
         """
-        first = self.choices[0]
-        return OfflineEpisode(self, valid_name("an episode", name), first.step, first.state)
+        starts = [choice.state for choice in self.choices if choice.step == 1]
+        if start is None and len(starts) > 1:
+            raise ValueError(f"an episode of this study begins in one of {', '.join(starts)}: give `start`")
+        if start is not None and start not in starts:
+            raise ValueError(f"no episode of this study begins in {start!r}; it has {', '.join(starts)}")
+        return OfflineEpisode(self, valid_name("an episode", name), 1, start or starts[0], start)
 
 
 @dataclass(slots=True)
@@ -122,6 +129,7 @@ class OfflineEpisode:
     name: str
     step: int
     state: str
+    start: str | None = None
     steps: list[tuple[str, str]] = field(default_factory=list)
     is_over: bool = False
 

@@ -12,6 +12,7 @@ from ._decode import Raw, Record, as_object, reader, typed
 from ._encode import encode
 from ._estimates import Estimates
 from ._events import Checkpoint, Event, ImportReport
+from ._health import Health
 from ._names import study_path
 from ._policy import PolicyTable
 from ._tables import media_type
@@ -45,11 +46,11 @@ def create(
     learner: str | None,
     shadow: Sequence[str] | None,
     missing_at_random: bool | None,
-    protocol: Mapping[str, Any] | None,
+    rest: Mapping[str, Any],
 ) -> Call[StudyView]:
     """Create a study."""
     body = dict(spec if isinstance(spec, Mapping) else spec.to_dict())
-    extra = {"learner": learner, "shadow": shadow, "missing_at_random": missing_at_random, "protocol": protocol}
+    extra = {"learner": learner, "shadow": shadow, "missing_at_random": missing_at_random, **rest}
     body.update((key, value) for key, value in extra.items() if value is not None)
     return Call("PUT", study_path(study), reader(StudyView.of), body=encode(body))
 
@@ -59,9 +60,10 @@ def read(study: str) -> Call[StudyView]:
     return call("GET", study_path(study), reader(StudyView.of))
 
 
-def close(study: str) -> Call[StudyView]:
+def close(study: str, reason: str | None) -> Call[StudyView]:
     """Close a study to new episodes."""
-    return call("POST", f"{study_path(study)}:close", reader(StudyView.of))
+    fields = None if reason is None else {"reason": reason}
+    return call("POST", f"{study_path(study)}:close", reader(StudyView.of), fields)
 
 
 def change(study: str, verb: str, reason: str, request: str | None) -> Call[StudyView]:
@@ -109,6 +111,11 @@ def _page(path: str, key: str, kind: type[R], query: Mapping[str, str | int]) ->
 def policy(study: str) -> Call[PolicyTable]:
     """Read the policy."""
     return call("GET", f"{study_path(study)}/policy", reader(PolicyTable.of))
+
+
+def health(study: str) -> Call[Health]:
+    """Read the health."""
+    return call("GET", f"{study_path(study)}/health", reader(Health.of))
 
 
 def estimates(study: str, as_of: int | None) -> Call[Estimates]:

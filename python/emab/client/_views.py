@@ -9,11 +9,23 @@ from ._decode import Raw, Record, key
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp(Record):
+    """When something was recorded, and by which person.
+
+    >>> client.study("clinic").open("p1").read().opened_by.by
+    'admin'
+    """
+
+    at: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class StudyView(Record):
     """A study: what it was created from, and its counts of episodes.
 
     `spec` is None in a list of studies. A `blinded` token is not shown `spec_hash` and `hash`. `restoring` is True
-    while an export is imported into the study.
+    while an export is imported into the study. `at` is the time of its last event, `seq`.
 
     >>> view = client.study("clinic").read()
     >>> view.name, view.learner, view.episodes, view.closed
@@ -34,6 +46,7 @@ class StudyView(Record):
     missing: int
     withheld: str | None
     seq: int
+    at: str | None
     hash: str | None
 
 
@@ -59,6 +72,8 @@ class StepView(Record):
     reason: str | None
     decided_by: str | None
     corrected: str | None
+    reported: Stamp | None
+    corrected_by: Stamp | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +95,8 @@ class EpisodeView(Record):
     """An episode: `status` is `open`, `stopped`, `abandoned`, `learned` or `voided`.
 
     `steps` is None except in the result of `Episode.read`. `learned` is the position in the order of learning,
-    `voided` the reason of an episode that was entered in error.
+    `voided` the reason of an episode that was entered in error, `start` the state in which it began. The stamps say
+    when and by whom it was opened, ended and last changed; they are None in studies of earlier versions.
 
     >>> client.study("clinic").open("p1").stop().status
     'stopped'
@@ -91,6 +107,7 @@ class EpisodeView(Record):
     status: str
     step: int
     state: str
+    start: str | None
     steps: tuple[StepView, ...] | None
     outcome: OutcomeView | None
     learned: int | None
@@ -98,3 +115,7 @@ class EpisodeView(Record):
     imported: bool
     opened: int
     touched: int
+    opened_by: Stamp | None
+    ended_by: Stamp | None
+    outcome_by: Stamp | None
+    touched_by: Stamp | None

@@ -123,18 +123,22 @@ class AsyncClient:
         shadow: Sequence[str] | None = None,
         missing_at_random: bool | None = None,
         protocol: Mapping[str, Any] | None = None,
+        expected_delay: str | None = None,
+        thresholds: Mapping[str, Any] | None = None,
     ) -> AsyncStudy:
         """Create a study from a problem without its `model`: a dict, or an object with `to_dict()`.
 
-        `learner`, `shadow`, `missing_at_random` and `protocol` (what to recommend to the first episodes, such as
-        ``{"first": 20, "sequence": ["blood"]}``) are added to the problem where given. A study never changes:
-        the same request again returns the same study, and another problem under the same name is a `Conflict`.
+        `learner`, `shadow`, `missing_at_random`, `protocol` (what to recommend to the first episodes, such as
+        ``{"first": 20, "sequence": ["blood"]}``), `expected_delay` (of outcomes, such as ``"30d"``) and
+        `thresholds` (of the health checks) are added to the problem where given. A study never changes: the same
+        request again returns the same study, and another problem under the same name is a `Conflict`.
 
         >>> problem = {"horizon": 2, "states": 1, "actions": ["test"], "feedbacks": 2, "transition": "0"}
         >>> await client.create_study("small", problem, learner="feedbal")
         AsyncStudy('small')
         """
-        view = await self._send(calls.create(name, spec, learner, shadow, missing_at_random, protocol))
+        rest = {"protocol": protocol, "expected_delay": expected_delay, "thresholds": thresholds}
+        view = await self._send(calls.create(name, spec, learner, shadow, missing_at_random, rest))
         return AsyncStudy(self, view.name)
 
     async def _send(self, call: Call[T], body: Body | None = None) -> T:

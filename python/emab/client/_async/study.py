@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import anyio
 
 from .. import _episode_calls, _study_calls
+from .._episode_calls import Name
 from .._errors import Unavailable
 from .._estimates import Estimates
 from .._events import Checkpoint, Event, ImportReport
 from .._follow import Follower
+from .._health import Health
 from .._names import valid_name
 from .._policy import OfflineEpisode, PolicyTable, check_table, reference
 from .._tables import Table, event_number, format_of
@@ -52,13 +54,13 @@ class AsyncStudy:
         """
         return await self._client._send(_study_calls.read(self.name))
 
-    async def close(self) -> StudyView:
+    async def close(self, reason: str | None = None) -> StudyView:
         """Accept no new episodes from now on. Open episodes continue, and outcomes are accepted.
 
-        >>> (await client.study("clinic").close()).closed
+        >>> (await client.study("clinic").close("the last patient was seen")).closed
         True
         """
-        return await self._client._send(_study_calls.close(self.name))
+        return await self._client._send(_study_calls.close(self.name, reason))
 
     async def reopen(self, reason: str, *, request: str | None = None) -> StudyView:
         """Accept new episodes again after `close`.
@@ -98,9 +100,10 @@ class AsyncStudy:
         """
         return await self._client._send(_study_calls.discard(self.name))
 
-    async def open(self, episode: str | None = None) -> AsyncEpisode:
+    async def open(self, episode: str | None = None, *, start: Name | None = None) -> AsyncEpisode:
         """Open an episode, or continue the one of this name. Its decision is at `.decision`.
 
+        `start` is the state at intake, by name or index; it is required where the study has several.
         Use a name from your own data, if there is one: an interrupted program can then run again. Without a name
         the client generates one, so that a lost answer never opens a second episode.
 
@@ -108,7 +111,7 @@ class AsyncStudy:
         'stop'
         """
         name = uuid.uuid4().hex if episode is None else episode
-        decision = await self._client._send(_episode_calls.open_(self.name, name))
+        decision = await self._client._send(_episode_calls.open_(self.name, name, start))
         return AsyncEpisode(self._client, self.name, name, decision)
 
     def episode(self, name: str) -> AsyncEpisode:
@@ -140,7 +143,9 @@ class AsyncStudy:
         """
         return await self._client._send(_study_calls.policy(self.name))
 
-    async def open_with_fallback(self, name: str, table: PolicyTable) -> AsyncEpisode | OfflineEpisode:
+    async def open_with_fallback(
+        self, name: str, table: PolicyTable, *, start: str | None = None
+    ) -> AsyncEpisode | OfflineEpisode:
         """Open an episode, or begin one that follows the table if the service cannot be reached.
 
         A client with `retries` tries for up to a minute before; `Client(url, retries=None)` decides at once.
@@ -152,9 +157,9 @@ class AsyncStudy:
         """
         check_table(self.name, table)
         try:
-            return await self.open(name)
+            return await self.open(name, start=start)
         except Unavailable:
-            return table.episode(name)
+            return table.episode(name, start=start)
 
     async def report(self, offline: OfflineEpisode) -> AsyncEpisode:
         """Report an episode that followed a table; reporting it again, or after more steps, is harmless.
@@ -167,13 +172,21 @@ class AsyncStudy:
         """
         check_table(self.name, offline.table)
         rest = reference(offline.table)
-        episode = await self.open(offline.name)
+        episode = await self.open(offline.name, start=offline.start)
         for step, (action, feedback) in enumerate(offline.steps, start=1):
             tell = _episode_calls.tell(self.name, offline.name, step, action, feedback, None, **rest)
             episode.decision = await self._client._send(tell)
         if offline.is_over:
             await self._client._send(_episode_calls.stop(self.name, offline.name, offline.step, None, **rest))
         return episode
+
+    async def health(self) -> Health:
+        """Return the health: overdue and missing outcomes, overrides, corrections, drift and certificates.
+
+        >>> (await client.study("clinic").health()).status
+        'green'
+        """
+        return await self._client._send(_study_calls.health(self.name))
 
     async def estimates(self, *, as_of: int | None = None) -> Estimates:
         """Return the estimates of the study, now or after the event `as_of` of its log.

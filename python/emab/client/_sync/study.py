@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import _episode_calls, _study_calls
+from .._episode_calls import Name
 from .._errors import Unavailable
 from .._estimates import Estimates
 from .._events import Checkpoint, Event, ImportReport
 from .._follow import Follower
+from .._health import Health
 from .._names import valid_name
 from .._policy import OfflineEpisode, PolicyTable, check_table, reference
 from .._tables import Table, event_number, format_of
@@ -51,13 +53,13 @@ class Study:
         """
         return self._client._send(_study_calls.read(self.name))
 
-    def close(self) -> StudyView:
+    def close(self, reason: str | None = None) -> StudyView:
         """Accept no new episodes from now on. Open episodes continue, and outcomes are accepted.
 
-        >>> client.study("clinic").close().closed
+        >>> client.study("clinic").close("the last patient was seen").closed
         True
         """
-        return self._client._send(_study_calls.close(self.name))
+        return self._client._send(_study_calls.close(self.name, reason))
 
     def reopen(self, reason: str, *, request: str | None = None) -> StudyView:
         """Accept new episodes again after `close`.
@@ -97,9 +99,10 @@ class Study:
         """
         return self._client._send(_study_calls.discard(self.name))
 
-    def open(self, episode: str | None = None) -> Episode:
+    def open(self, episode: str | None = None, *, start: Name | None = None) -> Episode:
         """Open an episode, or continue the one of this name. Its decision is at `.decision`.
 
+        `start` is the state at intake, by name or index; it is required where the study has several.
         Use a name from your own data, if there is one: an interrupted program can then run again. Without a name
         the client generates one, so that a lost answer never opens a second episode.
 
@@ -107,7 +110,7 @@ class Study:
         'stop'
         """
         name = uuid.uuid4().hex if episode is None else episode
-        decision = self._client._send(_episode_calls.open_(self.name, name))
+        decision = self._client._send(_episode_calls.open_(self.name, name, start))
         return Episode(self._client, self.name, name, decision)
 
     def episode(self, name: str) -> Episode:
@@ -139,7 +142,9 @@ class Study:
         """
         return self._client._send(_study_calls.policy(self.name))
 
-    def open_with_fallback(self, name: str, table: PolicyTable) -> Episode | OfflineEpisode:
+    def open_with_fallback(
+        self, name: str, table: PolicyTable, *, start: str | None = None
+    ) -> Episode | OfflineEpisode:
         """Open an episode, or begin one that follows the table if the service cannot be reached.
 
         A client with `retries` tries for up to a minute before; `Client(url, retries=None)` decides at once.
@@ -151,9 +156,9 @@ class Study:
         """
         check_table(self.name, table)
         try:
-            return self.open(name)
+            return self.open(name, start=start)
         except Unavailable:
-            return table.episode(name)
+            return table.episode(name, start=start)
 
     def report(self, offline: OfflineEpisode) -> Episode:
         """Report an episode that followed a table; reporting it again, or after more steps, is harmless.
@@ -166,13 +171,21 @@ class Study:
         """
         check_table(self.name, offline.table)
         rest = reference(offline.table)
-        episode = self.open(offline.name)
+        episode = self.open(offline.name, start=offline.start)
         for step, (action, feedback) in enumerate(offline.steps, start=1):
             tell = _episode_calls.tell(self.name, offline.name, step, action, feedback, None, **rest)
             episode.decision = self._client._send(tell)
         if offline.is_over:
             self._client._send(_episode_calls.stop(self.name, offline.name, offline.step, None, **rest))
         return episode
+
+    def health(self) -> Health:
+        """Return the health: overdue and missing outcomes, overrides, corrections, drift and certificates.
+
+        >>> client.study("clinic").health().status
+        'green'
+        """
+        return self._client._send(_study_calls.health(self.name))
 
     def estimates(self, *, as_of: int | None = None) -> Estimates:
         """Return the estimates of the study, now or after the event `as_of` of its log.
