@@ -1,12 +1,18 @@
-//! Memory that a study needs for each byte of its specification.
+//! Memory that a study needs for each byte of its specification, and that a table needs.
 //!
 //! `cargo test -p emab-server --test memory -- --nocapture` prints the figures.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use cap::Cap;
+use emab_server::app::execute_command::CommandExecutor;
+use emab_server::domain::command::{Command, PastEpisode};
+use emab_server::domain::event::RULES;
 use emab_server::domain::study::Study;
 use emab_server::domain::study_state::StudyState;
+use emab_server::store::Backend;
+use emab_server::store::sqlite::Sqlite;
+use emab_server::tables::{Format, Table, write};
 use serde_json::{Value, json};
 
 #[global_allocator]
@@ -25,9 +31,12 @@ fn study(fields: Value) -> String {
     study.to_string()
 }
 
-/// One test: others in the same process would be counted, too.
+/// One test at a time: others in the same process would be counted, too.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn a_study_needs_little_memory_for_each_byte_of_its_specification() {
+    let _alone = ALONE.lock().unwrap();
     let rows = |count: usize, row: Value| json!([vec![row; count]]);
     let names: Vec<String> = (0..60_000).map(|i| format!("state{i}")).collect();
     let cases = [
@@ -61,5 +70,49 @@ fn a_study_needs_little_memory_for_each_byte_of_its_specification() {
         ALLOCATOR.set_limit(limit).unwrap();
         Study::from_canonical("large", &canonical).unwrap();
         ALLOCATOR.set_limit(usize::MAX).unwrap();
+    }
+}
+
+/// A table is read in parts. The store's own memory is not counted; Parquet collects a group of rows.
+#[test]
+fn a_table_needs_no_memory_for_its_rows() {
+    const EPISODES: u64 = 20_000;
+    let _alone = ALONE.lock().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(&folder.path().join("studies.db")).unwrap();
+    let mut store = store.writer().unwrap();
+    let study = Arc::new(Study::read("clinic", study(json!({})).as_bytes()).unwrap());
+    let mut state = StudyState::new(study.clone(), RULES).unwrap();
+    store.begin().unwrap();
+    let created = store.create(&state.head, &study.canonical).unwrap();
+    state.head.key = created.unwrap();
+    let past = |number: u64| -> (u64, PastEpisode) {
+        let episode = json!({"id": format!("past-{number:06}"), "actions": ["scan"], "feedbacks": ["positive"],
+            "costs": [0.1], "rewards": [0.0, number as f64 / 7.0]});
+        (number, serde_json::from_value(episode).unwrap())
+    };
+    let now = "2026-01-01T00:00:00.000000Z";
+    let mut work = CommandExecutor::new(&mut state, &mut *store, now, Vec::new());
+    work.execute(&Command::Create(study), "00000001").unwrap();
+    let past = Command::Import((1..=EPISODES).map(past).collect());
+    work.execute(&past, "00000001").unwrap();
+    let changes = work.finish().unwrap().unwrap();
+    store.write(&state.head, &changes).unwrap();
+    store.commit().unwrap();
+    let head = state.head.clone();
+    drop((past, changes, state));
+    for (table, format, most) in [
+        (Table::Decisions, Format::Csv, 3 << 20),
+        (Table::Episodes, Format::Csv, 3 << 20),
+        (Table::Decisions, Format::Parquet, 64 << 20),
+    ] {
+        store.begin_snapshot().unwrap();
+        // An allocation beyond it ends the test.
+        ALLOCATOR.set_limit(ALLOCATOR.allocated() + most).unwrap();
+        let (_, rows) = write(&mut *store, &head, table, format, std::io::sink()).unwrap();
+        ALLOCATOR.set_limit(usize::MAX).unwrap();
+        store.rollback();
+        let steps = if table == Table::Decisions { 2 } else { 1 };
+        assert_eq!(rows, steps * EPISODES);
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use emab_server::domain::tables::{self, Column};
-use emab_server::store::Store;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::tables::{Format, Table, write};
 use emab_testkit::postgres::Server;
@@ -38,7 +37,7 @@ fn read_csv(text: &str) -> Vec<Vec<Option<String>>> {
                     let (part, after) = quoted.split_once('"').unwrap();
                     field.push_str(part);
                     match after.strip_prefix('"') {
-                        Some(after) => field.push('"'),
+                        Some(_) => field.push('"'),
                         None => {
                             rest = after;
                             break;
