@@ -7,7 +7,7 @@ use std::sync::Arc;
 use emab::learners::FeedBalParameters;
 use emab::oracle::{Iteration, Pairs, Solution, SolvedMdp, Variation};
 use emab::theory::Bounds;
-use emab::{Action, Environment, Model, Problem, Spec};
+use emab::{Action, Environment, Episode, Learner, Model, Problem, Spec, Stream};
 
 /// Two steps. In state `x` at step 1 a test costs 0.1 and leads to state 3 or 4 with reward 0 or 1, where it fails with
 /// probability 0.9, 0.5 or 0.2; stopping pays 0.3 there.
@@ -161,4 +161,30 @@ fn the_distribution_has_rules() {
     ] {
         assert_eq!(spec().start_in(starts).unwrap_err().to_string(), expected);
     }
+}
+
+/// Results of a seed must not change with a version: the first starts of two runs.
+#[test]
+fn first_starts_are_unchanged() {
+    struct Stops;
+    impl Learner for Stops {
+        fn choose(&mut self, _t: usize, _x: usize) -> Action {
+            Action::Stop
+        }
+        fn learn(&mut self, _episode: &Episode) {}
+        fn reset(&mut self, _stream: Stream) {}
+    }
+    let mut environment = Environment::new(groups(&[0, 1, 2], &[0.5, 0.3, 0.2])).unwrap();
+    let begun = [0, 1].map(|run| {
+        environment.restart(1, run);
+        [(); 16].map(|()| {
+            environment.play(&mut Stops).unwrap();
+            environment.episode().states[0]
+        })
+    });
+    let expected = [
+        [0, 2, 0, 0, 0, 0, 0, 0, 2, 2, 0, 0, 1, 0, 1, 0],
+        [2, 2, 1, 1, 1, 0, 1, 1, 1, 2, 1, 2, 2, 0, 1, 0],
+    ];
+    assert_eq!(begun, expected);
 }
