@@ -21,8 +21,13 @@ const LARGEST: f64 = 1e100;
 /// assert_eq!((episode.known_reward(1), episode.known_reward(2)), (Some(0.5), None));
 /// ```
 pub fn validate_episode(spec: &Spec, episode: Episode) -> Result<Episode, String> {
-    let start = episode.states.first().copied();
-    validate_from(spec, start, episode)
+    validate_from(spec, first_state(spec, &episode), episode)
+}
+
+/// The state that an episode gives as its start; none where there is one start, since all states are compared anyway.
+pub(crate) fn first_state(spec: &Spec, episode: &Episode) -> Option<usize> {
+    let first = episode.states.first().copied();
+    first.filter(|_| spec.starts().len() > 1)
 }
 
 /// The same for an episode that begins in this state.

@@ -109,6 +109,61 @@ fn rebuilds_every_learner_exactly() {
     assert!(seen >= 15, "{seen}");
 }
 
+/// Where a problem lists several start states, every episode has its own.
+#[test]
+fn episodes_have_their_start_where_there_are_several() {
+    let file = with_conditions("screening-risk");
+    let (_, saved) = train(&file, "feedbal-pooled", 60).unwrap();
+    let text = written(&saved);
+    let again = SavedLearner::read(text.as_bytes()).unwrap();
+    assert_eq!(written(&again), text);
+    for name in ["low_3", "medium_3", "high_3"] {
+        assert!(
+            text.contains(&format!(r#","start":"{name}","actions""#)),
+            "{name}"
+        );
+    }
+    let header = text.lines().next().unwrap();
+    let line = |start: &str| {
+        format!(
+            "{header}\n{{\"id\":\"one\",{start}\"actions\":[],\"feedbacks\":[],\"costs\":[],\"rewards\":[1]}}"
+        )
+    };
+    let first = |text: String| {
+        SavedLearner::read(text.as_bytes())
+            .unwrap()
+            .learned()
+            .next()
+            .unwrap()
+            .states
+            .clone()
+    };
+    assert_eq!(first(line(r#""start":"high_3","#)), [19]);
+    assert_eq!(first(line(r#""start":19,"#)), [19]);
+    let expected = "expected one of `low_3`, `medium_3`, `high_3`";
+    for (start, what) in [
+        ("", "is not given"),
+        (r#""start":"high_4","#, "begins in state `high_4`"),
+        (r#""start":20,"#, "begins in state 20"),
+    ] {
+        let error = error(line(start));
+        assert!(error.contains(what) && error.contains(expected), "{error}");
+        assert!(error.starts_with("line 2"), "{error}");
+    }
+    // With one start state the field may be left out, is never written, and must name it.
+    let file = ProblemFile::builtin("screening").unwrap().unwrap();
+    let (_, saved) = train(&file, "feedbal", 5).unwrap();
+    let text = written(&saved);
+    assert!(!text.lines().skip(1).any(|line| line.contains("start")));
+    let one = text.replace(r#","actions":["#, r#","start":"low","actions":["#);
+    assert_eq!(written(&SavedLearner::read(one.as_bytes()).unwrap()), text);
+    let error = error(one.replace(r#""start":"low""#, r#""start":"even""#));
+    assert!(
+        error.contains("begins in state `even`: expected `low`"),
+        "{error}"
+    );
+}
+
 /// The service requires complete lists, with null for unknown values.
 #[test]
 fn writes_unknown_values_as_null() {

@@ -350,6 +350,29 @@ mod tests {
     }
 
     #[test]
+    fn several_starts_are_a_list_with_probabilities() {
+        let one = coin(2);
+        let json = serde_json::to_value(mdp_document(&one, "coin", "")).unwrap();
+        assert_eq!(json["start"], 0);
+        assert!(json.get("start_probabilities").is_none());
+        let problem = one.mdp.problem();
+        let spec = problem.spec().as_ref().clone().start_in([1, 0]);
+        let model = problem.model().clone().start([0.75, 0.25]);
+        let problem = Problem::new("coins", spec.unwrap(), model);
+        let solved = SolvedMdp::new(Arc::new(problem)).unwrap();
+        let json = serde_json::to_value(mdp_document(&solved, "coins", "")).unwrap();
+        assert_eq!(json["start"], serde_json::json!([1, 0]));
+        assert_eq!(json["start_probabilities"], serde_json::json!([0.75, 0.25]));
+        let value = 0.75 * solved.values[1] + 0.25 * solved.values[0];
+        assert_eq!(json["optimal"]["value"], value);
+        let arrays = read(&mdp_npz(&solved).unwrap());
+        assert_eq!(arrays["start"].1, "(2,)");
+        let starts = numbers(&arrays["start"].2, i64::from_le_bytes);
+        let probabilities = numbers(&arrays["start_probabilities"].2, f64::from_le_bytes);
+        assert_eq!((starts, probabilities), (vec![1, 0], vec![0.75, 0.25]));
+    }
+
+    #[test]
     fn rejects_arrays_that_are_too_large() {
         // 5002 states and 3 actions: 5002 * 3 * 5002 * 8 bytes and some more.
         let error = mdp_npz(&coin(5000)).unwrap_err();

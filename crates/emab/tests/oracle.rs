@@ -113,7 +113,7 @@ proptest! {
             })
             .fold(f64::NEG_INFINITY, f64::max);
         let pairs = benchmark.pairs();
-        prop_assert!(close(optimal.start_value(&pairs), best));
+        prop_assert!(close(optimal.start_value(pairs), best));
         // And the policy it names earns what it says.
         let named = |t, x| pairs.find(t, x).map_or(Action::Stop, |pair| optimal.choice(pair));
         prop_assert!(close(follow(&p, 1, 0, &named), best));

@@ -32,7 +32,7 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
             .collect();
         numbers.insert("reward_range".into(), json!(file.learning().reward_range));
         numbers.insert("outcome_range".into(), json!(file.outcome_range()));
-        return terminal::print_json(&json!({
+        let mut document = json!({
             "problem": file.name(),
             "description": file.description(),
             "problem_hash": file.hash(),
@@ -42,7 +42,7 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
             "feedbacks": spec.feedbacks().len(),
             "start": match spec.starts() {
                 [one] => json!(one),
-                several => json!({ "states": several, "probabilities": probabilities(&file)? }),
+                several => json!(several),
             },
             "k": spec.k(),
             "reachable_pairs": reachable,
@@ -53,7 +53,11 @@ pub fn check(name: &str, json: bool) -> Result<(), CommandError> {
             "widths": { "paper": widths.paper, "needed": widths.needed },
             "remarks": remarks,
             "warnings": widths.warnings,
-        }));
+        });
+        if spec.starts().len() > 1 {
+            document["start_probabilities"] = json!(probabilities(&file)?);
+        }
+        return terminal::print_json(&document);
     }
     let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
     let whole = |n: f64| number(n.round());

@@ -27,7 +27,14 @@ fn solved(mdp: &Value) -> Vec<f64> {
 
 #[test]
 fn the_document_is_sufficient_to_solve_the_problem() {
-    for problem in ["resource", "coverage", "screening", "treatment", "tutoring"] {
+    for problem in [
+        "resource",
+        "coverage",
+        "screening",
+        "treatment",
+        "tutoring",
+        "screening-risk",
+    ] {
         let mdp = json(&format!("mdp {problem} --json"));
         let oracle = json(&format!("solve {problem} --json"));
         let states = mdp["states"].as_array().unwrap();
@@ -35,14 +42,26 @@ fn the_document_is_sufficient_to_solve_the_problem() {
             states.len() as u64,
             oracle["reachable_pairs"].as_u64().unwrap() + 1
         );
-        let (start, end) = (mdp["start"].as_u64().unwrap(), mdp["end"].as_u64().unwrap());
+        let end = mdp["end"].as_u64().unwrap();
         assert_eq!(end as usize, states.len() - 1);
         let found = solved(&mdp);
         let value = oracle["optimal"]["value"].as_f64().unwrap();
-        assert!(
-            (found[start as usize] - value).abs() < 1e-12 * value.abs(),
-            "{problem}"
-        );
+        // One start, or a list with probabilities.
+        let weighted: Vec<(u64, f64)> = match mdp["start"].as_u64() {
+            Some(start) => vec![(start, 1.0)],
+            None => {
+                let starts = mdp["start"].as_array().unwrap().iter();
+                let probabilities = mdp["start_probabilities"].as_array().unwrap();
+                let both = starts.zip(probabilities);
+                both.map(|(start, p)| (start.as_u64().unwrap(), p.as_f64().unwrap()))
+                    .collect()
+            }
+        };
+        let mean: f64 = weighted
+            .iter()
+            .map(|(start, p)| p * found[*start as usize])
+            .sum();
+        assert!((mean - value).abs() < 1e-12 * value.abs(), "{problem}");
         for (i, state) in states.iter().enumerate().take(end as usize) {
             assert_eq!(state["index"], i);
             let known = mdp["optimal"]["values"][i].as_f64().unwrap();

@@ -89,6 +89,28 @@ fn every_command_has_json_output() {
 }
 
 #[test]
+fn check_shows_the_starts_with_their_probabilities() {
+    let checked = json("check screening-risk --json");
+    assert_eq!(checked["start"], serde_json::json!([3, 11, 19]));
+    let probabilities = serde_json::json!([0.6, 0.3, 0.1]);
+    assert_eq!(checked["start_probabilities"], probabilities);
+    let one = json("check screening --json");
+    assert_eq!(one["start"], 2);
+    assert!(one.get("start_probabilities").is_none());
+    // Without a model there are no probabilities.
+    let dir = TestDir::new();
+    let text = said("problems screening-risk").0;
+    dir.write("live.toml", text.split("[model]").next().unwrap());
+    let live = dir.json("check @/live.toml --json");
+    assert_eq!(live["start_probabilities"], Value::Null);
+    let (table, _) = said("check screening-risk");
+    assert!(
+        table.contains("states low_3 (0.6000), medium_3 (0.3000), high_3 (0.1000)"),
+        "{table}"
+    );
+}
+
+#[test]
 fn reads_a_problem_from_standard_input() {
     let (text, _) = said("problems parity --json");
     let output = emab_with_input("solve - --json", text.as_bytes());

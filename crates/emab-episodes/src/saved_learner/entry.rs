@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SavedEntry;
 use crate::json::{LenientU64, Name, truncate};
-use crate::validate::{not_a_start, validate_from};
+use crate::validate::{first_state, not_a_start, validate_from};
 use emab_problem::{NAME_RULE, is_name};
 
 /// The learner was asked for an action.
@@ -61,8 +61,8 @@ impl EpisodeLine {
             indices.iter().map(name).collect()
         };
         let taken = episode.actions.len();
-        let start = episode.states.first().filter(|_| spec.starts().len() > 1);
-        let start = start.map(|&x| Name::Text(spec.states().name(x).into_owned()));
+        let start = first_state(spec, episode);
+        let start = start.map(|x| Name::Text(spec.states().name(x).into_owned()));
         EpisodeLine {
             id: format!("learned-{id}"),
             start,

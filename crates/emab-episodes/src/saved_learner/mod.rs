@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use self::entry::{EpisodeLine, NameIndex, QueryLine};
 use self::line_reader::LineReader;
-use crate::validate::states_of;
+use crate::validate::{first_state, states_of};
 use emab_problem::{ProblemFile, ReadError};
 
 pub use entry::is_query;
@@ -145,7 +145,7 @@ impl SavedLearner {
                     write_line(out, &query)?;
                 }
                 SavedEntry::Episode(episode) => {
-                    states_of(spec, episode.states.first().copied(), episode).map_err(invalid)?;
+                    states_of(spec, first_state(spec, episode), episode).map_err(invalid)?;
                     id += 1;
                     write_line(out, &EpisodeLine::new(spec, id, episode))?;
                 }

@@ -318,17 +318,24 @@ mod tests {
     use crate::spec::Spec;
 
     fn problem(reward: Noise) -> Problem {
-        let spec = Spec::numbered(6, 6, 2, 2)
+        problem_from(&[0], &[], reward)
+    }
+
+    fn problem_from(starts: &[usize], probabilities: &[f64], reward: Noise) -> Problem {
+        let spec = Spec::numbered(6, 9, 2, 2)
             .unwrap()
             .transition(|_t, x, _a, f| (x + f) as f64)
-            .allowed(|_t, x, a, _f| f64::from(u8::from(a == 0 || x < 2)));
+            .allowed(|_t, x, a, _f| f64::from(u8::from(a == 0 || x < 2)))
+            .start_in(starts)
+            .unwrap();
         let model = Model::new(
             |t, _x, a, f| {
                 let p = (0.3 + 0.4 * a as f64) / t as f64;
                 if f == 1 { p } else { 1.0 - p }
             },
-            |t, x, _a, _f| x as f64 / (5 * t) as f64,
+            |t, x, _a, _f| x as f64 / (10 * t) as f64,
         )
+        .start(probabilities)
         .cost(|_t, x, a, _f| 0.1 * (x + a) as f64)
         .noise(Noise::normal(0.3).unwrap(), reward);
         Problem::new("steps", spec, model)
@@ -361,13 +368,17 @@ mod tests {
 
     #[test]
     fn the_same_actions_give_the_same_episodes_as_in_environment() {
-        for (noise, dropout) in [
-            (Noise::normal(0.2).unwrap(), 0.0),
-            (Noise::Bernoulli, 0.0),
-            (Noise::uniform(0.5).unwrap(), 0.2),
+        let several = (&[3, 0, 2][..], &[0.2, 0.7, 0.1][..]);
+        for (noise, dropout, (starts, probabilities)) in [
+            (Noise::normal(0.2).unwrap(), 0.0, (&[0][..], &[][..])),
+            (Noise::Bernoulli, 0.0, (&[0], &[])),
+            (Noise::uniform(0.5).unwrap(), 0.2, (&[0], &[])),
+            (Noise::normal(0.2).unwrap(), 0.0, several),
+            (Noise::Bernoulli, 0.2, several),
         ] {
-            let problem =
-                problem(noise).with_dropout(Probability::new("dropout", dropout).unwrap());
+            let dropout_probability = Probability::new("dropout", dropout).unwrap();
+            let problem = problem_from(starts, probabilities, noise);
+            let problem = problem.with_dropout(dropout_probability);
             let problem = Arc::new(problem);
             let mut environment = Environment::new(problem.clone()).unwrap();
             let mut vectorised = VecEnvironment::new(problem.clone(), 2).unwrap();

@@ -328,6 +328,18 @@ mod tests {
 
     /// Five steps, four states, three actions, three feedbacks, irregular probabilities, some of them 0.
     fn tangled() -> OccupancyGraph {
+        graph(&tangled_problem())
+    }
+
+    /// The same with four start states, of which one has probability 0.
+    fn tangled_with_starts() -> OccupancyGraph {
+        let problem = tangled_problem();
+        let spec = problem.spec().as_ref().clone().start_in([2, 0, 3, 1]);
+        let model = problem.model().clone().start([0.5, 0.2, 0.0, 0.3]);
+        graph(&Problem::new("starts", spec.unwrap(), model))
+    }
+
+    fn tangled_problem() -> Problem {
         let spec = Spec::numbered(5, 4, 3, 3)
             .unwrap()
             .transition(|t, x, a, f| ((t * 5 + x * 3 + a * 2 + f * (x + 1)) % 4) as f64)
@@ -336,8 +348,7 @@ mod tests {
             [[0.7, 0.3, 0.0], [0.1, 0.2, 0.7], [0.0, 0.01, 0.99]][(t + x + 2 * a) % 3][f]
         };
         let model = Model::new(probabilities, |_t, _x, _a, _f| 0.0);
-        let problem = Problem::new("tangled", spec, model);
-        graph(&problem)
+        Problem::new("tangled", spec, model)
     }
 
     fn graph(problem: &Problem) -> OccupancyGraph {
@@ -361,7 +372,7 @@ mod tests {
 
     #[test]
     fn outflow_equals_inflow() {
-        for occupancy in [tangled(), graph(&patience())] {
+        for occupancy in [tangled(), graph(&patience()), tangled_with_starts()] {
             let q = occupancy.occupancy(&uniform(&occupancy));
             assert!(occupancy.gradient(&q).iter().all(|g| g.abs() < 1e-15));
         }
@@ -369,9 +380,13 @@ mod tests {
 
     #[test]
     fn the_projection_is_optimal() {
-        let occupancy = tangled();
+        projects_optimally(&tangled());
+        projects_optimally(&tangled_with_starts());
+    }
+
+    fn projects_optimally(occupancy: &OccupancyGraph) {
         let mut stream = Stream::new(1, 0, Role::Learner);
-        let near = occupancy.occupancy(&uniform(&occupancy));
+        let near = occupancy.occupancy(&uniform(occupancy));
         for spread in [0.01, 1.0, 5.0, 30.0] {
             // Random weights; a flow of which some ways have almost died out.
             let log_weight: Vec<f64> = near
@@ -389,7 +404,7 @@ mod tests {
                 .map(|(q, log)| q.max(1e-300).ln() - log)
                 .collect();
             for _ in 0..300 {
-                let mut other = uniform(&occupancy);
+                let mut other = uniform(occupancy);
                 for choices in &occupancy.choices {
                     let draws: Vec<f64> =
                         choices.clone().map(|_| stream.uniform().powi(4)).collect();
