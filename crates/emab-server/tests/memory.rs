@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use cap::Cap;
 use emab_server::app::execute_command::CommandExecutor;
+use emab_server::domain::author::Author;
 use emab_server::domain::command::{Command, PastEpisode};
 use emab_server::domain::event::RULES;
 use emab_server::domain::study::Study;
@@ -93,9 +94,13 @@ fn a_table_needs_no_memory_for_its_rows() {
     };
     let now = "2026-01-01T00:00:00.000000Z";
     let mut work = CommandExecutor::new(&mut state, &mut *store, now, Vec::new());
-    work.execute(&Command::Create(study), "00000001").unwrap();
+    let author = Author {
+        token: "00000001".into(),
+        person: "Anna".into(),
+    };
+    work.execute(&Command::Create(study), &author).unwrap();
     let past = Command::Import((1..=EPISODES).map(past).collect());
-    work.execute(&past, "00000001").unwrap();
+    work.execute(&past, &author).unwrap();
     let changes = work.finish().unwrap().unwrap();
     store.write(&state.head, &changes).unwrap();
     store.commit().unwrap();

@@ -3,6 +3,7 @@
 use emab_tables::{Cell, Kind};
 
 use super::{CodebookRow, Column, DecisionRow, EpisodeRow, decided_by, status};
+use crate::domain::Stamp;
 use crate::domain::estimates::EstimateRow;
 
 /// Declares the columns of a table. `shown` columns are seen by a `blinded` token, `hidden` ones are not.
@@ -23,6 +24,14 @@ macro_rules! columns {
 
 fn text(value: Option<&str>) -> Cell<'_> {
     Cell::of(value, Cell::text)
+}
+
+fn at(stamp: Option<&Stamp>) -> Cell<'_> {
+    text(stamp.map(|stamp| &*stamp.at))
+}
+
+fn by(stamp: Option<&Stamp>) -> Cell<'_> {
+    text(stamp.map(|stamp| &*stamp.by))
 }
 
 /// The sum of values that are all known.
@@ -75,6 +84,16 @@ columns! {
         |row| Cell::Count(row.episode.touched);
     hidden Text "touched_at" "The time of that event (RFC 3339, UTC).",
         |row| text(row.times[1].as_deref());
+    shown Text "start" "The state in which it began.",
+        |row| Cell::of(row.episode.states.first(), |x| Cell::text(row.study.spec.states().name(*x)));
+    shown Text "opened_by" "The person who opened or imported it; missing, as the other persons, in a study of rules before 4.",
+        |row| by(row.episode.opened_stamp.as_ref());
+    shown Text "ended_at" "The time of its end (RFC 3339, UTC).",
+        |row| at(row.episode.end.as_ref().and_then(|end| end.stamp.as_ref()));
+    shown Text "ended_by" "The person who ended it.",
+        |row| by(row.episode.end.as_ref().and_then(|end| end.stamp.as_ref()));
+    hidden Text "touched_by" "The person of the last event about it.",
+        |row| by(row.episode.touched_stamp.as_ref());
 }
 
 columns! {
@@ -148,6 +167,10 @@ columns! {
         |row| Cell::of(row.runner_up().and_then(|it| it.lower), Cell::Number);
     hidden Number "runner_up_upper" "The upper confidence limit of its gain.",
         |row| Cell::of(row.runner_up().and_then(|it| it.upper), Cell::Number);
+    shown Text "reported_at" "The time at which the action was reported (RFC 3339, UTC); missing in a study of rules before 4.",
+        |row| at(row.stamp());
+    shown Text "reported_by" "The person who reported it.",
+        |row| by(row.stamp());
 }
 
 columns! {

@@ -177,6 +177,14 @@ impl DecisionRow {
         self.episode.end.as_ref().filter(|_| last)
     }
 
+    /// When and by whom the action was reported.
+    fn stamp(&self) -> Option<&crate::domain::Stamp> {
+        match self.reported() {
+            Some(step) => step.stamp.as_ref(),
+            None => self.end()?.stamp.as_ref(),
+        }
+    }
+
     fn decided_by(&self) -> Option<DecidedBy> {
         let fallback = self.reported().is_some_and(|step| step.fallback)
             || self.end().is_some_and(|end| end.fallback);
