@@ -27,8 +27,8 @@ def test_code_of_the_client_page_runs_twice(
     exec(code.replace("http://127.0.0.1:8420", server.url), ran)
     printed = capsys.readouterr().out.splitlines()
     said = re.findall(r"print\(.*\) +# (.*)", code)
-    assert len(blocks) == 3
-    assert len(said) == 3
+    assert len(blocks) == 4
+    assert len(said) == 5
     assert [line for line in printed if line in said] == said
     assert (tmp_path / "clinic.ndjson").read_text().count("\n") == 10
     # An interrupted program can run again.

@@ -595,6 +595,59 @@ async fn tables_of_postgres_are_those_of_sqlite() {
     there.server.service.finish();
 }
 
+/// An answer that cannot be completed does not end as if it were complete.
+#[tokio::test]
+async fn a_table_of_a_damaged_store_is_cut_off() {
+    let client = every_command().await;
+    let connection = rusqlite::Connection::open(client.server.file()).unwrap();
+    let damage = "UPDATE answers SET text = '{}' WHERE episode = 'p5' AND step = 2";
+    assert_eq!(connection.execute(damage, []).unwrap(), 1);
+    for accept in [CSV, PARQUET] {
+        let path = client.path("/decisions");
+        let ask = request(
+            &client.server.admin,
+            "GET",
+            &path,
+            &[("accept", accept)],
+            "",
+        );
+        let response = client.server.router.clone().oneshot(ask).await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert!(response.into_body().collect().await.is_err(), "{accept}");
+    }
+    client.get("/decisions").await.expect_error(503);
+}
+
+/// Types that generated clients know.
+#[tokio::test]
+async fn the_export_is_a_file_and_the_metrics_are_text() {
+    let client = every_command().await;
+    let server = &client.server;
+    let ask = async |path: &str, accept: &str| {
+        let request = request(&server.admin, "GET", path, &[("accept", accept)], "");
+        server.send(request).await.is(200)
+    };
+    let path = client.path(":export");
+    let file = ask(&path, "application/octet-stream").await;
+    assert_eq!(file.header("content-type"), "application/octet-stream");
+    assert_eq!(file.text, client.export_file().await);
+    let of_prometheus =
+        "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+    for (accept, kind) in [
+        ("text/plain", "text/plain; charset=utf-8"),
+        (
+            of_prometheus,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        ),
+        (
+            "*/*",
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        ),
+    ] {
+        assert_eq!(ask("/metrics", accept).await.header("content-type"), kind);
+    }
+}
+
 /// docs/tables.md lists every column.
 #[test]
 fn the_documentation_lists_the_columns() {

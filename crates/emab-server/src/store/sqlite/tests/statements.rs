@@ -43,6 +43,10 @@ fn every_statement_uses_an_index() {
         let searches = !steps.is_empty() && steps.iter().all(is_search);
         assert!(searches, "{steps:?}: {sql}");
     }
+    let events_at = <SqliteConnection as sql::Sql>::EVENTS_AT;
+    let plan = format!("EXPLAIN QUERY PLAN {events_at}");
+    let step = connection.query_row(&plan, ("1", "[]"), |row| row.get::<_, String>(3));
+    assert!(step.unwrap().contains("(study=? AND seq=?)"));
     let plan = format!("EXPLAIN QUERY PLAN {}", sql::GAIN_SUMS);
     let step = connection.query_row(&plan, [1; 5], |row| row.get(3));
     let step: String = step.unwrap();
