@@ -170,22 +170,22 @@ impl<P: FastLearner> RunState<P> {
         self.trace.visited.clear();
         (self.row, self.taken, self.paid, self.gain) = (START, NONE, 0.0, 0.0);
         self.trace.waiting = false;
-        self.starts.clear();
-        self.used = 0;
         if tables.several_starts() {
             self.row = tables.start(starts.uniform());
+            self.starts.resize(Block::STEPS, START as u32);
+            self.used = Block::STEPS;
         }
     }
 
     /// Draws the starts of as many episodes as can end in a block.
     pub(crate) fn draw_starts(&mut self, tables: &Tables, starts: &mut Stream) {
         if tables.several_starts() {
-            self.starts.drain(..self.used);
+            self.starts.copy_within(self.used.., 0);
+            let kept = Block::STEPS - self.used;
+            for start in &mut self.starts[kept..] {
+                *start = tables.start(starts.uniform()) as u32;
+            }
             self.used = 0;
-            let missing = Block::STEPS - self.starts.len();
-            let draw = || tables.start(starts.uniform()) as u32;
-            self.starts
-                .extend(std::iter::repeat_with(draw).take(missing));
         }
     }
 
