@@ -1,4 +1,5 @@
-//! The model of a problem: the feedback distribution, expected costs and terminal rewards, and their noise.
+//! The model of a problem: the distribution of the start states, the feedback distribution, expected costs and terminal
+//! rewards, and their noise.
 //!
 //! Section 2 of the paper: `f_t ~ p_{t,x,a}`, `C_t = c_{t,x,a} + eta_t`, `R_t = r_{t,x} + kappa_t`.
 //! Only environments and oracles read a [`Model`]; a live study has none.

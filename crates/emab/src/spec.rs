@@ -1,4 +1,5 @@
-//! The specification of a problem, which learners may read: horizon, states, actions, feedbacks, transition, action mask.
+//! The specification of a problem, which learners may read: horizon, states, actions, feedbacks, start states, transition,
+//! action mask.
 //!
 //! Section 2 of the paper: the learner knows `phi_t(x, a, f)`, but not the distributions of feedback, costs and rewards.
 //! Those are in [`crate::Model`], which learners do not receive.

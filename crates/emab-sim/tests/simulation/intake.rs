@@ -85,7 +85,7 @@ fn the_group_is_worth_what_the_documentation_says() {
     }
     let (without_group, chosen) = without_group;
     let (mammogram, mri) = (Action::Continue(0), Action::Continue(1));
-    // A mammogram for everybody, and an MRI if it is positive.
+    // A mammogram for every patient, and an MRI if it is positive.
     assert_eq!(
         (chosen[0], chosen[2], chosen[3]),
         (mammogram, Action::Stop, mri)

@@ -177,7 +177,8 @@ impl VecEnvironment {
         self.begin_in(i, None);
     }
 
-    /// Begins an episode in slot `i` in this start, or in a drawn one. The start of the next episode is the same either way.
+    /// Begins an episode in slot `i` in this start; in a drawn one where none is given or the pair is no start. The starts of
+    /// later episodes are the same either way.
     #[inline]
     pub fn begin_in(&mut self, i: usize, start: Option<Pair>) {
         let drawn = self.sources[i].streams.start(&self.pairs);

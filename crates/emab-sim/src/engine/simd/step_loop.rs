@@ -170,22 +170,22 @@ impl<P: FastLearner> RunState<P> {
         self.trace.visited.clear();
         (self.row, self.taken, self.paid, self.gain) = (START, NONE, 0.0, 0.0);
         self.trace.waiting = false;
-        self.starts.clear();
-        self.used = 0;
         if tables.several_starts() {
             self.row = tables.start(starts.uniform());
+            self.starts.resize(Block::STEPS, START as u32);
+            self.used = Block::STEPS;
         }
     }
 
     /// Draws the starts of as many episodes as can end in a block.
     pub(crate) fn draw_starts(&mut self, tables: &Tables, starts: &mut Stream) {
         if tables.several_starts() {
-            self.starts.drain(..self.used);
+            self.starts.copy_within(self.used.., 0);
+            let kept = Block::STEPS - self.used;
+            for start in &mut self.starts[kept..] {
+                *start = tables.start(starts.uniform()) as u32;
+            }
             self.used = 0;
-            let missing = Block::STEPS - self.starts.len();
-            let draw = || tables.start(starts.uniform()) as u32;
-            self.starts
-                .extend(std::iter::repeat_with(draw).take(missing));
         }
     }
 
@@ -220,7 +220,7 @@ pub(crate) fn walk<P: FastLearner>(
         assert!(!missing || !tables.several_starts());
     }
     let sparse = states.iter().any(|state| state.sparse);
-    macro_rules! with {
+    macro_rules! walk {
         ($f:literal, $flags:expr) => {
             level.run(Walk::<P, $f, { $flags }> {
                 tables,
@@ -230,17 +230,12 @@ pub(crate) fn walk<P: FastLearner>(
             })
         };
     }
-    if tables.several_starts() {
-        return match (
-            tables.feedbacks,
-            tables.grows,
-            bernoulli || record || sparse,
-        ) {
-            (2, false, false) => with!(2, STARTS),
-            (2, false, true) => with!(2, RECORD | BERNOULLI | STARTS),
-            (_, false, _) => with!(0, RECORD | BERNOULLI | STARTS),
-            (2, true, _) => with!(2, RECORD | BERNOULLI | GROWS | STARTS),
-            (_, true, _) => with!(0, RECORD | BERNOULLI | GROWS | STARTS),
+    macro_rules! with {
+        ($f:literal, $flags:expr) => {
+            match tables.several_starts() {
+                false => walk!($f, $flags),
+                true => walk!($f, $flags | STARTS),
+            }
         };
     }
     match (tables.feedbacks, tables.grows, bernoulli, record || sparse) {
@@ -367,10 +362,11 @@ struct Stepper<'a, const F: usize, const FLAGS: u8> {
 impl<const F: usize, const FLAGS: u8> Stepper<'_, F, FLAGS> {
     /// One step of one run.
     ///
-    /// SAFETY: needs `at.row` to be a row, `at.taken` an action or `NONE`, `step` in the block, `at.last` as long
-    /// as the tables if it records, and with several starts a row at `at.start`. The same holds after the call while steps of
-    /// the block are left: `at.row` becomes a start or a next row, which [`Tables`] took from the pairs of the problem (or `NONE`, and then the trace is waiting), and `at.taken` an action
-    /// of the row, which was checked or comes from a trusted cursor, or `NONE`.
+    /// SAFETY: needs `at.row` to be a row, `at.taken` an action or `NONE`, `step` in the block, `at.last` as long as the
+    /// tables if it records, and with several starts a row at `at.start`. The same holds after the call while steps of the
+    /// block are left: `at.row` becomes a start or a next row, which [`Tables`] took from the pairs of the problem (or
+    /// `NONE`, and then the trace is waiting), and `at.taken` an action of the row, which was checked or comes from a trusted
+    /// cursor, or `NONE`.
     #[inline(always)]
     unsafe fn step<H: LearnerCursor>(
         self,
