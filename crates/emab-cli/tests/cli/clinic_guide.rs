@@ -67,6 +67,18 @@ fn the_clinic() {
 }
 
 #[test]
+fn the_study() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(type_page("running-a-study.md", folder.path(), "") > 5);
+}
+
+#[test]
+fn the_operator() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(type_page("operating.md", folder.path(), "") > 4);
+}
+
+#[test]
 fn the_upgrade() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("data/studies.db");

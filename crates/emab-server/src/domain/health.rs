@@ -239,6 +239,24 @@ fn share(part: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
 }
 
+/// A delay in its largest unit, such as `30 days`.
+fn in_words(delay: Duration) -> String {
+    let seconds = delay.as_secs();
+    let units = [
+        (604_800, "week"),
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+        (1, "second"),
+    ];
+    let whole = units
+        .into_iter()
+        .find(|(unit, _)| seconds.is_multiple_of(*unit));
+    let (unit, name) = whole.unwrap_or((1, "second"));
+    let count = seconds / unit;
+    format!("{count} {name}{}", if count == 1 { "" } else { "s" })
+}
+
 fn overdue(study: &Study, head: &Head, now: u64) -> Check {
     let awaited = head.details.awaited.total();
     let (value, detail) = match study.expected_delay {
@@ -250,7 +268,7 @@ fn overdue(study: &Study, head: &Head, now: u64) -> Check {
         Some(delay) => {
             let overdue = head.details.awaited.overdue(delay, now);
             let beside = head.counted_learned().min(Recent::KEPT);
-            let days = humantime::format_duration(Duration::from_secs(delay.as_secs()));
+            let days = in_words(delay);
             (
                 share(overdue, overdue + beside),
                 format!(

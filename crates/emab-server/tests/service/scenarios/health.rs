@@ -195,3 +195,18 @@ async fn invalid_fields_name_the_place() {
         answer.expect_error_at(status, pointer);
     }
 }
+
+#[tokio::test]
+async fn the_example_of_alerts_names_metrics_of_the_service() {
+    let alerts = include_str!("../../../../../docs/alerts.yml");
+    let metrics = TestServer::new().get("/metrics").await.is(200).text;
+    let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
+    let names: Vec<&str> = alerts
+        .split(|c: char| !is_part(c))
+        .filter(|word| word.starts_with("emab_"))
+        .collect();
+    assert!(names.len() > 6);
+    for name in names {
+        assert!(metrics.contains(name), "{name}");
+    }
+}
