@@ -54,8 +54,9 @@ pub enum Check {
 impl Tokens {
     /// The tokens of a file; fails if it is missing or invalid. A change is seen after at most about a second.
     pub fn watch(path: &Path) -> Result<Tokens, TokenError> {
-        let file = WatchedFile::new(path)?;
-        Ok(Tokens(Source::File(Arc::new(file))))
+        let file = Arc::new(WatchedFile::new(path)?);
+        WatchedFile::write_uses_often(&file)?;
+        Ok(Tokens(Source::File(file)))
     }
 
     /// The tokens of a database. It is read for every request.
@@ -82,6 +83,13 @@ impl Tokens {
         match &self.0 {
             Source::File(file) => file.check(&hash),
             Source::Table(lookup) => lookup.check(Some(hash)).await,
+        }
+    }
+
+    /// Writes the last uses of a token file now; a table writes them itself.
+    pub fn write_uses(&self) {
+        if let Source::File(file) = &self.0 {
+            file.write_uses();
         }
     }
 
@@ -141,18 +149,26 @@ pub trait TokenStore {
     fn rotate(&self, id_or_name: &str, grace: Duration) -> NewSecret {
         self.list()?;
         self.add(&mut |tokens| {
-            // Of several active tokens with the name, all but the newest were rotated before.
-            let newest = |token: &Token| token.name == id_or_name && token.is_active();
-            let at = match tokens.iter().rposition(newest) {
+            let current = |token: &Token| {
+                token.name == id_or_name && token.is_active() && token.successor.is_none()
+            };
+            let at = match tokens.iter().position(current) {
                 Some(at) => at,
                 None => Token::find(tokens, id_or_name, &self.place())?,
             };
-            if !tokens[at].is_active() {
+            let old = &tokens[at];
+            if let Some(successor) = &old.successor {
+                return Err(TokenError::Rule(format!(
+                    "token `{id_or_name}` was replaced by `{successor}`; rotate that one"
+                )));
+            }
+            if !old.is_active() {
                 return Err(TokenError::Rule(format!(
                     "token `{id_or_name}` was revoked or has expired; `emab token new` creates another one"
                 )));
             }
-            let made = Token::make_beside(tokens, &tokens[at].successor())?;
+            let made = Token::make_beside(tokens, &old.replacement())?;
+            tokens[at].successor = Some(made.0.id.clone());
             tokens[at].expire_after(grace)?;
             Ok(made)
         })

@@ -39,7 +39,7 @@ from ._sync.client import Client
 from ._sync.episode import Episode
 from ._sync.study import Study
 from ._tables import Table
-from ._views import EpisodeView, OutcomeView, Stamp, StepView, StudyView
+from ._views import EpisodeView, OutcomeView, Stamp, StepView, StudyChange, StudyView
 
 __all__ = [
     "AsyncClient",
@@ -74,6 +74,7 @@ __all__ = [
     "Stamp",
     "StepView",
     "Study",
+    "StudyChange",
     "StudyView",
     "Table",
     "TooMany",

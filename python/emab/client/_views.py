@@ -21,11 +21,26 @@ class Stamp(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class StudyChange(Record):
+    """A change of the status of a study: `kind` is `created`, `paused`, `resumed`, `closed` or `reopened`.
+
+    >>> client.study("clinic").pause("the device is being repaired").change.reason
+    'the device is being repaired'
+    """
+
+    kind: str
+    at: str
+    by: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StudyView(Record):
     """A study: what it was created from, and its counts of episodes.
 
     `spec` is None in a list of studies. A `blinded` token is not shown `spec_hash` and `hash`. `restoring` is True
-    while an export is imported into the study. `at` is the time of its last event, `seq`.
+    while an export is imported into the study. `change` says when, by whom and why it was last created, paused,
+    resumed, closed or reopened; `at` is the time of its last event, `seq`.
 
     >>> view = client.study("clinic").read()
     >>> view.name, view.learner, view.episodes, view.closed
@@ -45,6 +60,7 @@ class StudyView(Record):
     learned: int
     missing: int
     withheld: str | None
+    change: StudyChange | None
     seq: int
     at: str | None
     hash: str | None
@@ -118,4 +134,5 @@ class EpisodeView(Record):
     opened_by: Stamp | None
     ended_by: Stamp | None
     outcome_by: Stamp | None
+    voided_by: Stamp | None
     touched_by: Stamp | None

@@ -268,12 +268,15 @@ fn text(report: &Report) -> String {
         learned,
         ..
     } = report;
+    let at = |at: &Option<String>| at.as_ref().map_or(String::new(), |at| format!(" at {at}"));
+    let of = |at: &Option<String>| at.as_ref().map_or(String::new(), |at| format!(" of {at}"));
     let expected = report
         .expected
-        .map(|seq| format!("it is the hash of event {seq}"));
+        .map(|seq| format!("it is the hash of event {seq}{}", of(&report.expected_at)));
     let mut text = format!("{name}: {verdict}\n");
     for (name, value) in [
         ("events", Some(format!("{events}, {recomputed}"))),
+        ("last event", report.last_at.clone()),
         ("decisions", Some(format!("{decisions} recomputed"))),
         (
             "episodes",
@@ -297,7 +300,7 @@ fn text(report: &Report) -> String {
             "checkpoint",
             report
                 .checkpoint
-                .map(|seq| format!("of event {seq}, in the store")),
+                .map(|seq| format!("of event {seq}, signed{}, in the store", at(&report.checkpoint_at))),
         ),
     ] {
         let line = value.map(|value| format!("  {name:<10}  {value}\n"));

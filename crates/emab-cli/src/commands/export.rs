@@ -32,14 +32,17 @@ pub fn export(args: &Export, as_json: bool) -> Result<(), CommandError> {
         name: study,
         seq,
         hash,
+        details,
         ..
     } = &head;
+    let at = details.at.as_ref();
     let document = json!({
-        "file": args.out, "table": name, "rows": rows, "study": study, "seq": seq, "hash": hash,
+        "file": args.out, "table": name, "rows": rows, "study": study, "seq": seq, "at": at, "hash": hash,
     });
     terminal::show(as_json, &document, || {
         let out = quoted(&args.out);
-        format!("{out}: {rows} rows of study {study}, up to event {seq}")
+        let of = at.map_or(String::new(), |at| format!(" of {at}"));
+        format!("{out}: {rows} rows of study {study}, up to event {seq}{of}")
     })
 }
 

@@ -42,6 +42,9 @@ pub struct Report {
     pub events: u64,
     /// The last event that was recomputed.
     pub recomputed: u64,
+    /// The time of that event, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_at: Option<String>,
     /// The number of recomputed decisions.
     pub decisions: u64,
     /// The number of episodes.
@@ -54,12 +57,18 @@ pub struct Report {
     pub state_hash: Option<String>,
     /// The number of the event with the expected hash.
     pub expected: Option<u64>,
+    /// The time of that event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_at: Option<String>,
     /// Who restored the study from an export, and when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restore: Option<Restore>,
     /// The event that the checkpoint in the store covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u64>,
+    /// The time at which it was signed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint_at: Option<String>,
     /// The number of choices that were made from a table of the policy and were not recomputed, because the export cannot be
     /// read twice.
     #[serde(skip_serializing_if = "is_zero")]

@@ -27,6 +27,8 @@ fn internal(error: impl std::fmt::Display) -> CommandError {
     CommandError::Rejected(Rejection::internal(error.to_string()))
 }
 
+/// What came with rules 3, for an error.
+const PAUSING: &str = "pausing and reopening";
 /// The number of random bytes that are drawn at a time.
 const BLOCK: usize = 1 << 12;
 
@@ -184,26 +186,22 @@ impl<'a> CommandExecutor<'a> {
     fn reopen(&mut self, given: &Reason, by: &str) -> Result<Reply, CommandError> {
         let Reason { reason, request } = given.clone();
         let reopened = EventKind::Reopened(Reopened { reason, request });
-        self.may_pause()?;
+        validate::has_rules(&self.state.head, RULES_3, PAUSING)?;
         self.change_study(self.state.head.closed, reopened, by)
     }
 
     fn pause(&mut self, given: &Reason, by: &str) -> Result<Reply, CommandError> {
         let Reason { reason, request } = given.clone();
         let paused = EventKind::Paused(Paused { reason, request });
-        self.may_pause()?;
+        validate::has_rules(&self.state.head, RULES_3, PAUSING)?;
         self.change_study(!self.state.head.details.paused, paused, by)
     }
 
     fn resume(&mut self, given: &Reason, by: &str) -> Result<Reply, CommandError> {
         let Reason { reason, request } = given.clone();
         let resumed = EventKind::Resumed(Resumed { reason, request });
-        self.may_pause()?;
+        validate::has_rules(&self.state.head, RULES_3, PAUSING)?;
         self.change_study(self.state.head.details.paused, resumed, by)
-    }
-
-    fn may_pause(&self) -> Result<(), Rejection> {
-        validate::has_rules(&self.state.head, RULES_3, "pausing and reopening")
     }
 
     /// Records a change of the study, unless it has no effect or repeats an earlier request.

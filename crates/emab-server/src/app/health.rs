@@ -5,80 +5,108 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use crate::app::drift::DriftReader;
 use crate::app::{Service, ServiceError};
-use crate::domain::{Health, HealthInputs, HealthStatus, Study};
+use crate::domain::{Check, Health, HealthInputs, HealthStatus, Study};
 
 /// The largest number of studies in the metrics, in the order of their names.
 const STUDIES: usize = 100;
 /// The largest number of studies of which the open ones are found.
 const MAX_HEADS: usize = 10_000;
-/// How long one read of the metrics may refresh studies. The others show an earlier event, and are refreshed by later reads.
+/// How long one read of the metrics may refresh studies, those first that were not refreshed for longest. The others show an
+/// earlier event.
 const BUDGET: Duration = Duration::from_secs(2);
 
-/// What was read of a study.
-type Known = (Arc<Study>, HealthInputs);
+/// What was last read of a study.
+#[derive(Debug)]
+struct LastRead {
+    study: Arc<Study>,
+    inputs: HealthInputs,
+    drift: DriftReader,
+    at: Instant,
+}
 
-/// The studies as they were when they were last read for the metrics.
-#[derive(Debug, Default)]
-pub struct HealthCache(Mutex<HashMap<String, Known>>);
+/// The studies as they were when their health was last read.
+#[derive(Clone, Debug, Default)]
+pub struct HealthCache(Arc<Mutex<HashMap<String, LastRead>>>);
 
 fn now() -> u64 {
     let since = crate::clock::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |it| it.as_secs())
 }
 
-async fn read(service: &Arc<Service>, study: &str) -> Result<Known, ServiceError> {
-    service
-        .current_state(study, |state| {
-            (state.study.clone(), HealthInputs::of(state))
-        })
-        .await
-}
-
-/// The health of a study now.
-pub async fn health(service: &Arc<Service>, study: &str) -> Result<Health, ServiceError> {
-    let (study, inputs) = read(service, study).await?;
-    Ok(Health::new(&study, &inputs, now()))
-}
-
 impl HealthCache {
-    /// The health of the studies that are not closed, as OpenMetrics text.
-    pub async fn metrics(&self, service: &Arc<Service>) -> Result<String, ServiceError> {
-        let heads = service.read(|store| Ok(store.heads("", MAX_HEADS)?));
-        let mut heads = heads.await?;
-        heads.retain(|head| !head.closed && !head.restoring);
-        heads.truncate(STUDIES);
-        let start = Instant::now();
-        let mut all = Vec::new();
-        for head in heads {
-            let known = self.locked().remove(&head.name);
-            let is_current = known.as_ref().is_some_and(|(study, inputs)| {
-                inputs.as_of() == head.seq && study.hash == head.spec_hash
-            });
-            let known = match known {
-                Some(known) if is_current || start.elapsed() > BUDGET => Some(known),
-                None if start.elapsed() > BUDGET => None,
-                // A busy service keeps what it knew.
-                earlier => read(service, &head.name).await.ok().or(earlier),
-            };
-            if let Some((study, inputs)) = known {
-                all.push(Health::new(&study, &inputs, now()));
-                self.locked().insert(head.name, (study, inputs));
-            }
-        }
-        Ok(text(&all))
+    /// The health of a study now.
+    pub async fn health(
+        &self,
+        service: &Arc<Service>,
+        study: &str,
+    ) -> Result<Health, ServiceError> {
+        let (cache, name) = (self.clone(), study.to_owned());
+        service
+            .current_state_and_store(study, move |state, store| {
+                let earlier = cache.locked().remove(&name).map(|it| it.drift);
+                let drift = DriftReader::read(earlier, state, store)?;
+                let inputs = HealthInputs::of(state, drift.monitor());
+                let health = Health::new(&state.study, &inputs, now());
+                let last = LastRead {
+                    study: state.study.clone(),
+                    inputs,
+                    drift,
+                    at: Instant::now(),
+                };
+                cache.locked().insert(name, last);
+                Ok(health)
+            })
+            .await
     }
 
-    fn locked(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    /// The health of the studies that are not closed, as OpenMetrics text. If the store cannot be read, it is the one that was last
+    /// read: metrics are needed most when something fails.
+    pub async fn metrics(&self, service: &Arc<Service>) -> String {
+        let heads = service.read(|store| Ok(store.heads("", MAX_HEADS)?));
+        if let Ok(mut heads) = heads.await {
+            heads.retain(|head| !head.closed && !head.restoring);
+            heads.truncate(STUDIES);
+            self.locked()
+                .retain(|name, _| heads.iter().any(|head| head.name == *name));
+            let is_current = |head: &crate::domain::Head| {
+                let cache = self.locked();
+                let last = cache.get(&head.name);
+                last.is_some_and(|it| {
+                    it.inputs.as_of() == head.seq && it.study.hash == head.spec_hash
+                })
+            };
+            heads.retain(|head| !is_current(head));
+            heads.sort_by_key(|head| self.locked().get(&head.name).map(|it| it.at));
+            let start = Instant::now();
+            for head in heads {
+                if start.elapsed() > BUDGET {
+                    break;
+                }
+                // A busy service keeps what it knew.
+                let _ = self.health(service, &head.name).await;
+            }
+        }
+        let cache = self.locked();
+        let known = cache
+            .values()
+            .map(|it| Health::new(&it.study, &it.inputs, now()));
+        let mut all: Vec<Health> = known.collect();
+        all.sort_by(|one, other| one.study.cmp(&other.study));
+        text(&all)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<String, LastRead>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn number(status: HealthStatus) -> u8 {
+fn number(status: HealthStatus) -> f64 {
     match status {
-        HealthStatus::Green => 0,
-        HealthStatus::Yellow => 1,
-        HealthStatus::Red => 2,
+        HealthStatus::Green => 0.0,
+        HealthStatus::Yellow => 1.0,
+        HealthStatus::Red => 2.0,
     }
 }
 
@@ -99,17 +127,17 @@ fn text(all: &[Health]) -> String {
         let line = |it: &Health| (format!("study=\"{}\"", it.study), value(it));
         all.iter().map(line).collect()
     };
-    let of_checks = |value: &dyn Fn(&crate::domain::Check) -> Option<f64>| {
+    let of_checks = |value: &dyn Fn(&Check) -> Option<f64>| {
         let checks = all
             .iter()
             .flat_map(|it| it.checks.iter().map(|check| (&it.study, check)));
-        let line = |(study, check): (&String, &crate::domain::Check)| {
+        let line = |(study, check): (&String, &Check)| {
             let labels = format!("study=\"{study}\",check=\"{}\"", check.name);
             value(check).map(|value| (labels, value))
         };
         checks.filter_map(line).collect()
     };
-    let status = |it: &Health| f64::from(number(it.status));
+    let status = |it: &Health| number(it.status);
     family(
         "health",
         "The worst check: 0 green, 1 yellow, 2 red",
@@ -121,7 +149,7 @@ fn text(all: &[Health]) -> String {
         "The number of the last event that the checks include",
         of_studies(&event),
     );
-    let status = |it: &crate::domain::Check| Some(f64::from(number(it.status)));
+    let status = |it: &Check| Some(number(it.status));
     family(
         "check",
         "A check: 0 green, 1 yellow, 2 red",

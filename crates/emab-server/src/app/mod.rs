@@ -7,12 +7,13 @@
 //! - [`load`]: loads the state of a study from the store. [`specs`] is the cache of parsed specifications.
 //! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare.
 //! - [`checkpoint`]: signed statements about the ends of logs.
-//! - [`health`]: what people who run a study have to know.
+//! - [`health`]: what people who run a study have to know; [`drift`] reads its episodes for the test of drift.
 //! - [`tables`]: episodes, decisions and estimates as CSV and Parquet.
 //! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
 pub mod audit;
 pub mod checkpoint;
+pub mod drift;
 pub mod error;
 pub mod execute_command;
 pub mod export;

@@ -283,12 +283,26 @@ impl Service {
         study: &str,
         read: impl FnOnce(&mut StudyState) -> T + Send + 'static,
     ) -> Result<T, ServiceError> {
+        self.current_state_and_store(study, |state, _| Ok(read(state)))
+            .await
+    }
+
+    /// Reads the current state of a study, and more from the same snapshot of its store.
+    pub async fn current_state_and_store<T, F>(
+        self: &Arc<Self>,
+        study: &str,
+        read: F,
+    ) -> Result<T, ServiceError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut StudyState, &mut dyn Store) -> Result<T, CommandError> + Send + 'static,
+    {
         let (name, service) = (study.to_owned(), self.clone());
         self.read_long(in_snapshot(move |store| {
             let head = head(store, &name)?;
             let cached = locked(&service.states).remove(&name);
             let mut state = load_state(cached, head, store, &service.specs)?;
-            let answer = read(&mut state);
+            let answer = read(&mut state, store);
             let mut states = locked(&service.states);
             if states.len() >= STATES
                 && let Some(other) = states.keys().next().cloned()
@@ -296,7 +310,7 @@ impl Service {
                 states.remove(&other);
             }
             states.insert(name, state);
-            Ok(answer)
+            answer
         }))
         .await
     }

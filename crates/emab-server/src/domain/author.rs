@@ -36,10 +36,27 @@ impl Stamp {
 /// The largest number of characters in the name of a person.
 const MAX_PERSON: usize = 128;
 
+/// Marks that change the direction of the text around them, and characters that are not seen.
+const INVISIBLE: [std::ops::RangeInclusive<char>; 14] = [
+    '\u{ad}'..='\u{ad}',
+    '\u{61c}'..='\u{61c}',
+    '\u{115f}'..='\u{1160}',
+    '\u{17b4}'..='\u{17b5}',
+    '\u{180b}'..='\u{180f}',
+    '\u{200b}'..='\u{200f}',
+    '\u{2028}'..='\u{202e}',
+    '\u{2060}'..='\u{206f}',
+    '\u{3164}'..='\u{3164}',
+    '\u{fe00}'..='\u{fe0f}',
+    '\u{feff}'..='\u{feff}',
+    '\u{ffa0}'..='\u{ffa0}',
+    '\u{fff0}'..='\u{fffb}',
+    '\u{e0000}'..='\u{e0fff}',
+];
+
 /// A name of a person: it appears in logs, tables and pages.
 pub fn check_person(name: &str) -> Result<(), Rejection> {
-    // Marks that change the direction of the text around them, and characters of no width.
-    let invisible = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    let invisible = |c: char| INVISIBLE.iter().any(|range| range.contains(&c));
     let length = name.chars().count();
     let visible = !name.chars().any(|c| c.is_control() || invisible(c));
     if (1..=MAX_PERSON).contains(&length) && name.trim() == name && visible {
@@ -78,6 +95,10 @@ mod tests {
             "a\u{0}",
             "a\u{202e}b",
             "a\u{200b}",
+            "a\u{61c}b",
+            "a\u{ad}b",
+            "a\u{3164}",
+            "a\u{e0041}",
             &"é".repeat(129),
         ] {
             assert!(check_person(bad).is_err(), "{bad:?}");

@@ -141,6 +141,14 @@ pub struct EpisodeRecord {
     /// When and by whom the last event about it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched_stamp: Option<Stamp>,
+    /// The sequence number and the time of the event by which it was first learned, from rules 4 on.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub settled: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_at: Option<String>,
+    /// When and by whom it was voided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voided_stamp: Option<Stamp>,
     /// When and by whom its outcome was last given or corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome_stamp: Option<Stamp>,
@@ -162,6 +170,10 @@ pub struct EpisodeRecord {
     /// event without a salt is not listed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub givers: BTreeMap<String, Vec<usize>>,
+}
+
+fn is_zero(seq: &u64) -> bool {
+    *seq == 0
 }
 
 /// An acknowledged request about the outcome of an episode.

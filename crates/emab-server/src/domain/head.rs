@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Awaited, GENESIS, Recent};
+use utoipa::ToSchema;
+
+use crate::domain::{Awaited, Event, EventKind, GENESIS, Recent};
 
 /// The head of a study. Stores keep it in one row, which writers lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -83,9 +85,46 @@ pub struct Details {
     /// The outcomes that are awaited.
     #[serde(skip_serializing_if = "is_default")]
     pub awaited: Awaited,
+    /// From rules 4 on, the last event that created, paused, resumed, closed or reopened the study.
+    #[serde(skip_serializing_if = "is_default")]
+    pub change: Option<StudyChange>,
     /// The time of the last event, from rules 4 on.
     #[serde(skip_serializing_if = "is_default")]
     pub at: Option<String>,
+}
+
+/// A change of the status of a study: when, by whom and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StudyChange {
+    /// `created`, `paused`, `resumed`, `closed` or `reopened`.
+    pub kind: String,
+    /// The time, RFC 3339.
+    pub at: String,
+    /// The person.
+    pub by: String,
+    /// The reason, if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl StudyChange {
+    /// The change that an event makes, if it makes one and names a person.
+    pub fn of(event: &Event) -> Option<StudyChange> {
+        let reason = match &event.kind {
+            EventKind::Created(_) => None,
+            EventKind::Closed(it) => it.reason.clone(),
+            EventKind::Paused(it) => Some(it.reason.clone()),
+            EventKind::Resumed(it) => Some(it.reason.clone()),
+            EventKind::Reopened(it) => Some(it.reason.clone()),
+            _ => return None,
+        };
+        Some(StudyChange {
+            kind: event.kind.name().into(),
+            at: event.at.clone(),
+            by: event.person.clone()?,
+            reason,
+        })
+    }
 }
 
 impl Details {

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::{
-    Decision, DecisionPoint, Drift, Head, RULES_4, Recent, Rejection, Study, StudyState,
+    Decision, DecisionPoint, Drift, DriftMonitor, Head, RULES_4, Recent, Rejection, Study,
+    StudyState,
 };
 
 /// How serious something is.
@@ -138,7 +139,8 @@ pub struct Health {
 #[derive(Clone, Debug)]
 pub struct HealthInputs {
     head: Head,
-    drift: Drift,
+    /// None for a study of rules before 4, whose episodes have no times.
+    drift: Option<Drift>,
     /// The sentence of the evidence of drift.
     changed: Option<String>,
     /// The largest certificate of a first decision, or why there is none.
@@ -146,11 +148,12 @@ pub struct HealthInputs {
 }
 
 impl HealthInputs {
-    /// From the state of a study.
-    pub fn of(state: &mut StudyState) -> HealthInputs {
+    /// From the state of a study and its test of drift.
+    pub fn of(state: &mut StudyState, monitor: &DriftMonitor) -> HealthInputs {
         state.settle_expired();
         let (study, number) = (state.study.clone(), state.next_number());
-        let drift = state.learners.drift(state.head.details.outliers > 0);
+        let drift = monitor.drift(state.head.details.outliers > 0);
+        let drift = Some(drift).filter(|_| state.head.rules >= RULES_4);
         let mut certificate = Ok(0.0_f64);
         for &x in study.spec.starts() {
             let decision = Decision::make(
@@ -172,7 +175,10 @@ impl HealthInputs {
             };
         }
         HealthInputs {
-            changed: drift.strongest.map(|series| series.describe(&study)),
+            changed: drift
+                .as_ref()
+                .and_then(|it| it.strongest)
+                .map(|series| series.describe(&study)),
             head: state.head.clone(),
             drift,
             certificate,
@@ -216,7 +222,7 @@ fn check(study: &Study, name: &'static str, value: Option<f64>, detail: String) 
     let reached = |limit: f64| match value {
         None => false,
         Some(value) if name == "drift" => value <= limit,
-        // Nothing of something is no reason to look at it.
+        // A limit of 0 is reached by what happens at all.
         Some(value) => value >= limit && value > 0.0,
     };
     let status = match threshold {
@@ -268,11 +274,11 @@ fn overdue(study: &Study, head: &Head, now: u64) -> Check {
         Some(delay) => {
             let overdue = head.details.awaited.overdue(delay, now);
             let beside = head.counted_learned().min(Recent::KEPT);
-            let days = in_words(delay);
+            let after = in_words(delay);
             (
                 share(overdue, overdue + beside),
                 format!(
-                    "{overdue} of {awaited} awaited outcomes are overdue: they were expected after {days}"
+                    "{overdue} of {awaited} awaited outcomes are overdue: they were expected after {after}"
                 ),
             )
         }
@@ -305,7 +311,10 @@ fn missing(study: &Study, head: &Head) -> Check {
 }
 
 fn drift(study: &Study, inputs: &HealthInputs) -> Check {
-    let (drift, p) = (&inputs.drift, inputs.drift.p);
+    let Some(drift) = &inputs.drift else {
+        return check(study, "drift", None, EARLIER.into());
+    };
+    let p = drift.p;
     let limits = study.thresholds.of("drift");
     let alarm = limits.is_some_and(|limits| p <= limits.yellow);
     let mut detail = match &inputs.changed {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use emab::learners::shortfall;
 use emab::{Action, Episode, Estimate, Learner, Spec};
 
-use crate::domain::{Drift, DriftMonitor, Rejection, Study};
+use crate::domain::{Rejection, Study};
 
 /// A step, a state and an action; the number of continuation actions stands for `stop`.
 pub type TripletKey = (u32, u32, u32);
@@ -29,7 +29,6 @@ pub struct StudyLearners {
     learner: Box<dyn Learner + Send>,
     shadows: Vec<Box<dyn Learner + Send>>,
     gains: HashMap<TripletKey, (u64, f64)>,
-    drift: DriftMonitor,
     actions: u32,
     /// The number of learned episodes.
     pub learned: u64,
@@ -46,7 +45,6 @@ impl StudyLearners {
             learner: build(&study.learner)?,
             shadows: study.shadows.iter().map(build).collect::<Result<_, _>>()?,
             gains: HashMap::new(),
-            drift: DriftMonitor::new(study),
             actions: study.spec.actions().len() as u32,
             learned: 0,
         })
@@ -62,7 +60,6 @@ impl StudyLearners {
         for shadow in &mut self.shadows {
             shadow.learn(episode);
         }
-        self.drift.learn(episode);
         for (key, value) in observations(episode, self.actions) {
             let (count, sum) = self.gains.entry(key).or_insert((0, 0.0));
             *count += 1;
@@ -114,11 +111,6 @@ impl StudyLearners {
     /// Whether a learned episode has visited a step and state, with a known value.
     pub fn is_observed(&self, t: usize, x: usize) -> bool {
         (0..=self.actions).any(|a| self.gains.contains_key(&(t as u32, x as u32, a)))
-    }
-
-    /// The evidence that rewards or feedback have changed; whether values outside `outcome_range` were accepted.
-    pub fn drift(&self, has_outliers: bool) -> Drift {
-        self.drift.drift(has_outliers)
     }
 
     /// The observed gains of one key.

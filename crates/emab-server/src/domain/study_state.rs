@@ -11,7 +11,7 @@ use crate::domain::{
     Amended, Closed, Decision, DecisionPoint, End, EpisodeRecord, Event, EventKind, FIRST_RULES,
     Head, Imported, InFlight, Outcome, OutcomeGiven, OutcomeRequest, Paused, RULES_3, RULES_4,
     Rejection, Reopened, Resumed, Shadow, Stamp, Step, StepAmended, StepRecorded, Stopped, Study,
-    StudyLearners, json::Name, known_positions, validate,
+    StudyChange, StudyLearners, json::Name, known_positions, validate,
 };
 
 /// A study after some event of its log.
@@ -202,6 +202,7 @@ impl StudyState {
             return Err(Rejection::conflict(what));
         }
         validate::salt(&self.head, event.salt.as_deref())?;
+        validate::person(&self.head, event.person.as_deref())?;
         if self.head.rules > FIRST_RULES {
             self.check_strictly(event, episode.as_ref())?;
         }
@@ -224,6 +225,10 @@ impl StudyState {
             }
             acknowledge(episode, event)?;
             if event.kind.changes_learned() && episode.is_settled() {
+                if self.head.rules >= RULES_4 && episode.position.is_none() {
+                    episode.settled = event.seq;
+                    episode.settled_at = Some(event.at.clone());
+                }
                 learned = Some(self.learn(episode, event.seq));
             }
             if let (EventKind::Voided(_), Some(position)) = (&event.kind, episode.position) {
@@ -258,6 +263,9 @@ impl StudyState {
         }
         if self.head.rules >= RULES_4 {
             self.count_recent(&event.kind);
+            if let Some(change) = StudyChange::of(event) {
+                self.head.details.change = Some(change);
+            }
             self.head.details.at = Some(event.at.clone());
         }
         self.head.salted |= event.salt.is_some();
@@ -315,7 +323,7 @@ impl StudyState {
         event: &Event,
         episode: Option<&EpisodeRecord>,
     ) -> Result<(), Rejection> {
-        validate::provenance(&self.head, event)?;
+        validate::provenance(event)?;
         let (costs, rewards, last) = match &event.kind {
             EventKind::OutcomeGiven(given) => (&given.costs, &given.rewards, given.last),
             EventKind::Amended(given) => (&given.costs, &given.rewards, false),
@@ -544,6 +552,7 @@ impl StudyState {
                     });
                 }
                 episode.voided = Some(voided.reason.clone());
+                episode.voided_stamp = Stamp::of(event);
                 episode
             }
             EventKind::Repeated(repeated) => {

@@ -75,9 +75,9 @@ pub fn salt(head: &Head, salt: Option<&str>) -> Result<(), Rejection> {
     }
 }
 
-/// The time, the token and the person of an event are as the service writes them.
-pub fn provenance(head: &Head, event: &Event) -> Result<(), Rejection> {
-    let Event { at, by, person, .. } = event;
+/// The time and the token of an event are as the service writes them.
+pub fn provenance(event: &Event) -> Result<(), Rejection> {
+    let Event { at, by, .. } = event;
     let time = humantime::parse_rfc3339(at).ok();
     let written = time.map(|time| humantime::format_rfc3339_micros(time).to_string());
     if written.as_ref() != Some(at) {
@@ -90,6 +90,11 @@ pub fn provenance(head: &Head, event: &Event) -> Result<(), Rejection> {
         let what = format!("`{by}` is not the id of a token: 8 hexadecimal digits in lower case");
         return Err(Rejection::not_possible(what).at("/by"));
     }
+    Ok(())
+}
+
+/// An event names a person from rules 4 on, and only then.
+pub fn person(head: &Head, person: Option<&str>) -> Result<(), Rejection> {
     match person {
         Some(person) if head.rules >= RULES_4 => {
             check_person(person).map_err(|it| it.at("/person"))

@@ -33,7 +33,14 @@ impl PersonHeader {
     /// Fails if it is not the name of a header.
     pub fn new(name: &str, proxies: Vec<IpAddr>) -> Result<PersonHeader, String> {
         let wrong = |_| format!("`{}` is not the name of a header", short(name));
-        let name = name.parse().map_err(wrong)?;
+        let name: HeaderName = name.parse().map_err(wrong)?;
+        // Events would contain what they contain.
+        let secret = ["authorization", "proxy-authorization", "cookie"];
+        if secret.contains(&name.as_str()) {
+            return Err(format!(
+                "the header `{name}` carries secrets; it cannot name a person"
+            ));
+        }
         Ok(PersonHeader { name, proxies })
     }
 
@@ -213,6 +220,8 @@ mod tests {
         for peer in ["10.0.0.1:9", "[::ffff:10.0.0.1]:9", "[::1]:9"] {
             assert_eq!(person(peer, &[name]).unwrap().as_deref(), Some("Zoë"));
         }
+        assert!(PersonHeader::new("Authorization", Vec::new()).is_err());
+        assert!(PersonHeader::new("a b", Vec::new()).is_err());
         assert_eq!(person("10.0.0.2:9", &[name]).unwrap(), None);
         assert_eq!(person("10.0.0.1:9", &[]).unwrap(), None);
         for wrong in [&[name, name][..], &[b"\xff"], &[b""]] {

@@ -4,7 +4,6 @@ use axum::http::StatusCode;
 
 use super::call::Call;
 use super::response::{ApiResult, json};
-use crate::app::health::health as health_of;
 use crate::domain::Health;
 use crate::tokens::Permission;
 
@@ -17,6 +16,7 @@ use crate::tokens::Permission;
     responses((status = 200, description = "The health", body = Health)))]
 pub async fn health(call: Call) -> ApiResult {
     call.may(Permission::Health)?;
-    let health = health_of(&call.app.service, &call.path).await?;
+    let cache = &call.app.health;
+    let health = cache.health(&call.app.service, &call.path).await?;
     json(StatusCode::OK, &health)
 }

@@ -70,7 +70,7 @@ pub struct App {
     /// The header of a trusted proxy, if there is one.
     pub person_header: Option<Arc<PersonHeader>>,
     /// The health of studies for the metrics.
-    pub health: Arc<HealthCache>,
+    pub health: HealthCache,
     /// Permits for open event streams.
     streams: Arc<TokenPermits>,
     /// Permits for running imports.
@@ -102,7 +102,7 @@ impl App {
             rates: Arc::new(rates),
             metrics,
             person_header: None,
-            health: Arc::default(),
+            health: HealthCache::default(),
             streams: Arc::new(TokenPermits::new(STREAMS.0, STREAMS.1, 0)),
             imports: Arc::new(TokenPermits::new(IMPORTS.0, IMPORTS.1, 0)),
         }

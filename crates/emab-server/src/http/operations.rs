@@ -51,7 +51,7 @@ pub async fn metrics(State(app): State<App>, caller: Caller, headers: HeaderMap)
         true => "text/plain; charset=utf-8",
         false => CONTENT_TYPE,
     };
-    let health = app.health.metrics(&app.service).await?;
+    let health = app.health.metrics(&app.service).await;
     // The last line ends the document.
     let text = app
         .metrics

@@ -97,7 +97,7 @@ pub async fn list(call: Call<(), Page>) -> ApiResult {
 ///
 /// The body is a problem file as JSON without `model`, with `learner` (as on the command line, such as `feedbal:width=sound`)
 /// and optionally `shadow` (learners whose choices are recorded and not shown), `missing_at_random` (whether missing outcomes are
-/// missing at random), `outcome_range` (the ranges of observed values, such as `{"reward": [0, 1], "cost": [0, 10]}`) `protocol` (what to
+/// missing at random), `outcome_range` (the ranges of observed values, such as `{"reward": [0, 1], "cost": [0, 10]}`), `protocol` (what to
 /// recommend to the first episodes, such as `{"first": 20, "sequence": ["test"]}`), `expected_delay` (when outcomes are expected, such as
 /// `30d`) and `thresholds` (of the health checks, such as `{"overrides": {"yellow": 0.2, "red": 0.5}}`). A repeated request is answered with 200, another body with 409: a study is immutable.
 #[utoipa::path(put, operation_id = "createStudy", path = "/v1/studies/{study}", tag = "studies",

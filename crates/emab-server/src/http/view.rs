@@ -10,7 +10,7 @@ use crate::app::Summary;
 use crate::app::audit::differences::pointers;
 use crate::domain::{
     Advice, DecidedBy, Decision, EpisodeRecord, Head, Outcome, Rejection, Stamp, Status,
-    StoredDecision, Study,
+    StoredDecision, Study, StudyChange,
 };
 
 pub use crate::domain::estimates::{EstimateRow, Estimates};
@@ -47,6 +47,10 @@ pub struct StudyView {
     pub missing: u64,
     /// Why its decisions have no certificate, if they have none.
     pub withheld: Option<String>,
+    /// The last time that it was created, paused, resumed, closed or reopened: when, by whom and why; left out for a study of rules
+    /// before 4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<StudyChange>,
     /// The sequence number of its last event.
     pub seq: u64,
     /// The time of its last event, RFC 3339; left out for a study of rules before 4.
@@ -75,6 +79,7 @@ impl StudyView {
             learned: head.counted_learned(),
             missing: head.missing,
             withheld: summary.withheld.clone(),
+            change: head.details.change.clone(),
             seq: head.seq,
             at: head.details.at.clone(),
             hash: unless_blinded(&head.hash),
@@ -190,6 +195,9 @@ pub struct EpisodeView {
     /// When and by whom its outcome was last given or corrected; left out for a `blinded` token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome_by: Option<Stamp>,
+    /// When and by whom it was voided; left out for a `blinded` token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voided_by: Option<Stamp>,
     /// When and by whom the last event about it was requested; left out for a `blinded` token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub touched_by: Option<Stamp>,
@@ -225,6 +233,7 @@ impl EpisodeView {
             opened_by: episode.opened_stamp.clone(),
             ended_by: episode.end.as_ref().and_then(|end| end.stamp.clone()),
             outcome_by: episode.outcome_stamp.clone().filter(|_| !blinded),
+            voided_by: episode.voided_stamp.clone().filter(|_| !blinded),
             touched_by: episode.touched_stamp.clone().filter(|_| !blinded),
         }
     }

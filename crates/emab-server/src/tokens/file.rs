@@ -376,6 +376,9 @@ mod tests {
         assert!(tokens[0].is_active() && tokens[1].revoked.is_some());
         assert_eq!(tokens[2], third);
         let error = file.rotate(&second.id, day).unwrap_err().to_string();
+        assert!(error.contains(&third.id), "{error}");
+        file.revoke(&third.id).unwrap();
+        let error = file.rotate(&third.id, day).unwrap_err().to_string();
         assert!(error.contains("revoked"), "{error}");
         let ever = NewToken {
             lifetime: Some(Duration::MAX),

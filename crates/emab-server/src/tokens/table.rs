@@ -1,7 +1,7 @@
 //! Tokens in a database. All copies of the service read them for every request, so that a revocation reaches all at once.
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::secret::Hash;
 use super::token::Token;
-use super::uses::{LastUses, Uses};
+use super::uses::{EVERY, LastUses, Uses};
 use super::{Check, TokenError, TokenStore};
 use crate::store::{StoreError, TokenRows};
 
@@ -128,7 +128,18 @@ fn answer(mut rows: Box<dyn TokenRows>, questions: &Receiver<Question>) {
     let mut parsed: HashMap<String, Arc<Token>> = HashMap::new();
     let (mut failed, mut last) = (false, None::<Instant>);
     let mut uses = Uses::default();
-    while let Ok(first) = questions.recv() {
+    let mut written = Instant::now();
+    loop {
+        let first = questions.recv_timeout(EVERY);
+        if written.elapsed() >= EVERY {
+            write(&mut *rows, uses.take());
+            written = Instant::now();
+        }
+        let first = match first {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         if let Some(wait) = last.and_then(|last| GAP.checked_sub(last.elapsed())) {
             std::thread::sleep(wait);
         }
@@ -151,16 +162,14 @@ fn answer(mut rows: Box<dyn TokenRows>, questions: &Receiver<Question>) {
         }
         failed = found.is_err();
         let tokens = found.map(|bodies| by_hash(&bodies, &mut parsed));
-        let mut new = None;
         for Question { hash, reply } in batch {
             let verdict = verdict(&tokens, hash);
             if let Check::Valid(token) = &verdict {
-                new = uses.record(&token.id, crate::clock::now()).or(new);
+                uses.record(&token.id, crate::clock::now());
             }
             // The receiver may be gone.
             let _ = reply.send(verdict);
         }
-        write(&mut *rows, new.unwrap_or_default());
     }
     write(&mut *rows, uses.take());
 }

@@ -37,6 +37,9 @@ pub struct Token {
     /// The time from which on it is not valid, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
+    /// The id of the token that replaced it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successor: Option<String>,
     /// The time of its last use, to the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<String>,
@@ -91,6 +94,7 @@ impl Token {
             created: text(created),
             revoked: None,
             expires: expires.transpose()?.map(text),
+            successor: None,
             used: None,
         };
         token.check()?;
@@ -123,7 +127,7 @@ impl Token {
     }
 
     /// What a new token needs to take its place, with the same lifetime.
-    pub(super) fn successor(&self) -> NewToken {
+    pub(super) fn replacement(&self) -> NewToken {
         let times = (self.expires.as_deref().and_then(time), time(&self.created));
         let lifetime = match times {
             (Some(ends), Some(begins)) => ends.duration_since(begins).ok(),

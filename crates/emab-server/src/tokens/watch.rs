@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::file::TokenFile;
 use super::secret::Hash;
 use super::token::Token;
-use super::uses::{LastUses, Uses};
+use super::uses::{EVERY as EVERY_USE, Uses};
 use super::{Check, TokenError};
 
 /// The time between two looks at the file.
@@ -32,6 +32,8 @@ pub(super) struct WatchedFile {
     /// The file at the last look, or the error, so that it is logged once and not every second.
     seen: Mutex<Result<Stamp, String>>,
     uses: Mutex<Uses>,
+    /// Why the last uses could not be written, so that it is logged once.
+    unwritten: Mutex<Option<String>>,
 }
 
 /// Changes whenever the file changes: device, inode, length, and times of modification and change.
@@ -64,6 +66,7 @@ impl WatchedFile {
             known: RwLock::new(Some(Arc::new(index(tokens)))),
             seen: Mutex::new(Ok(stamp(&meta))),
             uses: Mutex::default(),
+            unwritten: Mutex::default(),
         })
     }
 
@@ -103,15 +106,47 @@ impl WatchedFile {
     pub(super) fn record_use(&self, token: &Token) {
         let uses = self.uses.lock();
         let mut uses = uses.unwrap_or_else(PoisonError::into_inner);
-        if let Some(new) = uses.record(&token.id, crate::clock::now()) {
-            self.write(&new);
-        }
+        uses.record(&token.id, crate::clock::now());
     }
 
-    fn write(&self, uses: &LastUses) {
-        if let Err(error) = self.file.write_uses(uses) {
-            tracing::warn!(%error, "the last uses of tokens are not recorded");
+    /// Writes the last uses beside the file.
+    pub(super) fn write_uses(&self) {
+        let uses = self.uses.lock();
+        let new = uses.unwrap_or_else(PoisonError::into_inner).take();
+        if new.is_empty() {
+            return;
         }
+        let written = self
+            .file
+            .write_uses(&new)
+            .map_err(|error| error.to_string());
+        let failure = self.unwritten.lock();
+        let mut failure = failure.unwrap_or_else(PoisonError::into_inner);
+        let error = written.err();
+        if let Some(error) = &error
+            && failure.as_ref() != Some(error)
+        {
+            tracing::warn!(error, "the last uses of tokens are not recorded");
+        }
+        *failure = error;
+    }
+
+    /// Writes the last uses from time to time, on a thread of its own that ends with the tokens.
+    pub(super) fn write_uses_often(tokens: &Arc<WatchedFile>) -> Result<(), TokenError> {
+        let tokens = Arc::downgrade(tokens);
+        let thread = std::thread::Builder::new().name("token-uses".into());
+        let started = thread.spawn(move || {
+            loop {
+                std::thread::sleep(EVERY_USE);
+                match tokens.upgrade() {
+                    Some(tokens) => tokens.write_uses(),
+                    None => return,
+                }
+            }
+        });
+        started
+            .map_err(|error| TokenError::Rule(format!("no thread for their last uses: {error}")))?;
+        Ok(())
     }
 
     /// Looks at the file if it is due; one request per second does, and the others do not wait.
@@ -162,11 +197,7 @@ impl WatchedFile {
 
 impl Drop for WatchedFile {
     fn drop(&mut self) {
-        let uses = self.uses.get_mut();
-        let rest = uses.unwrap_or_else(PoisonError::into_inner).take();
-        if !rest.is_empty() {
-            self.write(&rest);
-        }
+        self.write_uses();
     }
 }
 
@@ -282,11 +313,12 @@ mod tests {
         };
         let used = || place.file.list().unwrap().into_iter().map(|it| it.used);
         assert_eq!(used().collect::<Vec<_>>(), [None, None]);
-        // The first use is written at once, the others when the service ends.
         tokens.record_use(&token);
+        tokens.write_uses();
         assert!(used().next().unwrap().is_some());
         tokens.record_use(&other);
         assert_eq!(used().next_back(), Some(None));
+        // The rest is written when the service ends.
         drop(tokens);
         assert!(used().all(|it| it.is_some()));
         assert_eq!(fs::read(place.file.path()).unwrap(), before);

@@ -1,20 +1,20 @@
 //! Tests of whether a distribution has changed, valid at all times at once.
 //!
-//! Both tests compare what a forecaster that expects a change assigns to the observations with the most that any constant
-//! distribution assigns to them. The forecaster begins with the average of all observations and moves a part of its weight, after the
-//! n-th one `1/(n + 1)` of what is left, to averages that forget. Its forecast is made before the observation, so that, if nothing
+//! Both tests compare what a mixture of forecasts assigns to the observations with the most that any constant distribution
+//! assigns to them. The forecast is at first the average of all observations; at the n-th scored one `1/(n + 1)` of the weight that
+//! is left moves to exponentially weighted averages. A forecast is made before its observation, so that, if nothing
 //! changes, the ratio to the true distribution is a nonnegative supermartingale that begins at 1. The most likely constant
 //! distribution makes the ratio smaller only. By Ville's inequality it exceeds `1/p` at any time with probability at most `p`
 //! (universal inference: Wasserman, Ramdas and Balakrishnan 2020). docs/theory.md has the proof.
 
-/// The weights of new observations in the averages that forget.
+/// The weights of new observations in the weighted averages.
 const RATES: [f64; 3] = [1.0 / 8.0, 1.0 / 32.0, 1.0 / 128.0];
 
 /// The forecaster: logarithms of the weights of its averages times what they have assigned to the observations.
 #[derive(Clone, Debug)]
 struct Forecaster {
     constant: f64,
-    forgetting: [f64; RATES.len()],
+    weighted: [f64; RATES.len()],
     count: u64,
 }
 
@@ -22,17 +22,17 @@ impl Forecaster {
     fn new() -> Forecaster {
         Forecaster {
             constant: 0.0,
-            forgetting: [f64::NEG_INFINITY; RATES.len()],
+            weighted: [f64::NEG_INFINITY; RATES.len()],
             count: 0,
         }
     }
 
     /// Adds an observation, to which the averages have assigned these logarithms.
-    fn add(&mut self, constant: f64, forgetting: [f64; RATES.len()]) {
+    fn add(&mut self, constant: f64, weighted: [f64; RATES.len()]) {
         self.count += 1;
         let moved = 1.0 / (self.count + 1) as f64;
         let share = self.constant + libm::log(moved / RATES.len() as f64);
-        for (weight, assigned) in self.forgetting.iter_mut().zip(forgetting) {
+        for (weight, assigned) in self.weighted.iter_mut().zip(weighted) {
             *weight = log_sum(*weight, share) + assigned;
         }
         self.constant += libm::log1p(-moved) + constant;
@@ -40,7 +40,7 @@ impl Forecaster {
 
     /// The logarithm of what it has assigned to all observations.
     fn total(&self) -> f64 {
-        self.forgetting.into_iter().fold(self.constant, log_sum)
+        self.weighted.into_iter().fold(self.constant, log_sum)
     }
 }
 
@@ -70,7 +70,7 @@ pub struct MeanChange {
     count: u64,
     /// Of all observations.
     mean: f64,
-    forgetting: [f64; RATES.len()],
+    weighted: [f64; RATES.len()],
     /// Of all but the first observation, which only the averages use.
     scored_mean: f64,
     squares: f64,
@@ -84,7 +84,7 @@ impl MeanChange {
             proxy,
             count: 0,
             mean: 0.0,
-            forgetting: [0.0; RATES.len()],
+            weighted: [0.0; RATES.len()],
             scored_mean: 0.0,
             squares: 0.0,
             forecaster: Forecaster::new(),
@@ -96,7 +96,7 @@ impl MeanChange {
         if self.count > 0 {
             let loss = |mean: f64| -(value - mean) * (value - mean) / (2.0 * self.proxy);
             self.forecaster
-                .add(loss(self.mean), self.forgetting.map(loss));
+                .add(loss(self.mean), self.weighted.map(loss));
             let before = value - self.scored_mean;
             self.scored_mean += before / self.count as f64;
             self.squares += before * (value - self.scored_mean);
@@ -104,7 +104,7 @@ impl MeanChange {
         self.count += 1;
         let average = 1.0 / self.count as f64;
         self.mean += (value - self.mean) * average;
-        for (mean, rate) in self.forgetting.iter_mut().zip(RATES) {
+        for (mean, rate) in self.weighted.iter_mut().zip(RATES) {
             *mean += (value - *mean) * rate.max(average);
         }
     }
@@ -130,8 +130,8 @@ impl MeanChange {
 pub struct FrequencyChange {
     counts: Vec<u64>,
     count: u64,
-    /// For each rate, the frequencies that forget.
-    forgetting: Vec<f64>,
+    /// For each rate, the weighted frequencies.
+    weighted: Vec<f64>,
     forecaster: Forecaster,
 }
 
@@ -141,7 +141,7 @@ impl FrequencyChange {
         FrequencyChange {
             counts: vec![0; values],
             count: 0,
-            forgetting: vec![1.0 / values as f64; RATES.len() * values],
+            weighted: vec![1.0 / values as f64; RATES.len() * values],
             forecaster: Forecaster::new(),
         }
     }
@@ -151,18 +151,18 @@ impl FrequencyChange {
         let values = self.counts.len();
         let constant =
             (self.counts[value] as f64 + 0.5) / (self.count as f64 + values as f64 / 2.0);
-        let mut forgetting = [0.0; RATES.len()];
+        let mut weighted = [0.0; RATES.len()];
         for (j, rate) in RATES.into_iter().enumerate() {
-            let frequencies = &mut self.forgetting[j * values..][..values];
+            let frequencies = &mut self.weighted[j * values..][..values];
             // Never 0: a value that was not seen for long may come.
             let assigned = (1.0 - rate) * frequencies[value] + rate / values as f64;
-            forgetting[j] = libm::log(assigned);
+            weighted[j] = libm::log(assigned);
             let rate = rate.max(1.0 / (self.count + 2) as f64);
             for (i, frequency) in frequencies.iter_mut().enumerate() {
                 *frequency += (f64::from(u8::from(i == value)) - *frequency) * rate;
             }
         }
-        self.forecaster.add(libm::log(constant), forgetting);
+        self.forecaster.add(libm::log(constant), weighted);
         self.counts[value] += 1;
         self.count += 1;
     }

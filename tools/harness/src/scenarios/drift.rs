@@ -1,7 +1,10 @@
 //! How often the drift check of a study raises a false alarm, and how soon it notices a change.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use emab::stats::clopper_pearson;
 use emab::{Action, Episode, Role, Stream};
+use emab_server::domain::drift::DriftMonitor;
 use emab_server::domain::study::Study;
 use emab_server::domain::study_learners::StudyLearners;
 
@@ -34,8 +37,16 @@ pub struct Drift {
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Nothing,
+    /// Nothing changes, and the outcome comes some 5 episodes later, after a positive result some 150.
+    Delays,
     Feedback(f64),
     Reward(f64),
+}
+
+impl Change {
+    fn is_none(self) -> bool {
+        matches!(self, Change::Nothing | Change::Delays)
+    }
 }
 
 impl Drift {
@@ -49,6 +60,7 @@ impl Drift {
         summary += "change                                  yellow (p <= 0.05)     red (p <= 0.001)       median delay of yellow\n";
         for (change, name) in [
             (Change::Nothing, "none"),
+            (Change::Delays, "none; outcomes late, positive ones later"),
             (Change::Feedback(0.1), "positive results 0.1 more frequent"),
             (Change::Feedback(0.2), "positive results 0.2 more frequent"),
             (Change::Reward(0.25), "rewards 0.25 higher (sd 0.5)"),
@@ -58,9 +70,7 @@ impl Drift {
             for number in 0..studies {
                 let [first, second] = self.simulate(change, number)?;
                 // An alarm before the change is a false one.
-                let after = |at: &Option<u64>| {
-                    at.is_some_and(|at| at >= half || matches!(change, Change::Nothing))
-                };
+                let after = |at: &Option<u64>| at.is_some_and(|at| at >= half || change.is_none());
                 yellow += u64::from(after(&first));
                 red += u64::from(after(&second));
                 delays.extend(
@@ -76,7 +86,7 @@ impl Drift {
                 format!("{:.3} ({low:.3} to {high:.3})", count as f64 / of)
             };
             let delay = match (change, delays.get(delays.len() / 2)) {
-                (Change::Nothing, _) | (_, None) => "-".into(),
+                (Change::Nothing | Change::Delays, _) | (_, None) => "-".into(),
                 (_, Some(delay)) => format!("{delay} episodes"),
             };
             summary += &format!("{name:<40}{:<23}{:<23}{delay}\n", share(yellow), share(red));
@@ -92,7 +102,11 @@ impl Drift {
         let study = Study::read("drift", STUDY.as_bytes()).map_err(|error| error.detail)?;
         let mut learners = StudyLearners::new(&study).map_err(|error| error.detail)?;
         let mut stream = Stream::new(self.seed, number, Role::Steps);
+        let mut monitor = DriftMonitor::new(&study);
         let mut alarms = [None; 2];
+        // Episodes in the order of opening, each with the time at which its outcome comes.
+        let mut awaited: VecDeque<(u64, Episode)> = VecDeque::new();
+        let mut arrivals: BTreeMap<(u64, u64), Episode> = BTreeMap::new();
         for at in 0..self.episodes {
             let changed = at >= self.episodes / 2;
             let (feedback, reward) = match change {
@@ -115,8 +129,26 @@ impl Drift {
                 episode.costs.push(0.05);
                 episode.states.push(1 + f);
             }
-            learners.learn(&episode);
-            let p = learners.drift(false).p;
+            let mean = if episode.feedbacks.contains(&1) {
+                150.0
+            } else {
+                5.0
+            };
+            let late = match change {
+                Change::Delays => (-(1.0 - stream.uniform()).ln() * mean) as u64,
+                _ => 0,
+            };
+            arrivals.insert((at + late, at), episode.clone());
+            awaited.push_back((at + late, episode));
+            // Learners learn when outcomes come, the test in the order of opening.
+            while let Some(next) = arrivals.first_entry().filter(|it| it.key().0 <= at) {
+                learners.learn(&next.remove());
+            }
+            while let Some((_, episode)) = awaited.front().filter(|it| it.0 <= at) {
+                monitor.learn(episode);
+                awaited.pop_front();
+            }
+            let p = monitor.drift(false).p;
             for (alarm, limit) in alarms.iter_mut().zip([0.05, 0.001]) {
                 if p <= limit {
                     alarm.get_or_insert(at);
@@ -143,6 +175,7 @@ mod tests {
             made.filter(|it| it[0].is_some()).count()
         };
         assert!(alarms(Change::Nothing) <= 4);
+        assert!(alarms(Change::Delays) <= 4);
         assert!(alarms(Change::Reward(0.5)) >= 38);
     }
 }

@@ -24,6 +24,7 @@ use crate::environment::{Environment, StoreKind};
 use crate::faults::Fault;
 use crate::load::client::{ClientBehaviour, EpisodeClient, RequestCounts};
 use crate::load::generator::LoadGenerator;
+use crate::load::studies::STUDIES;
 use crate::rng::Rng;
 
 pub use bench::Bench;
@@ -130,7 +131,10 @@ impl Scenario {
             rng: Rng::new(seed),
             findings: Findings::default(),
             generator: LoadGenerator::new(&environment.token, clients)?,
-            log: LogChecker::default(),
+            log: LogChecker::new(match behaviour {
+                ClientBehaviour::Varied => STUDIES.len(),
+                ClientBehaviour::Steady => 1,
+            }),
             started: Instant::now(),
             environment,
         })

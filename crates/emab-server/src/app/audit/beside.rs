@@ -29,6 +29,8 @@ pub(super) fn check(store: &mut dyn Store, head: &Head, walk: &mut Walk<'_>) -> 
                 walk.found.add("checkpoint", what);
             }
             walk.found.checkpoint = Some(checkpoint.seq);
+            let statement = Statement::verify(&checkpoint.text);
+            walk.found.checkpoint_at = statement.ok().map(|it| it.at);
         }
     }
     Ok(())

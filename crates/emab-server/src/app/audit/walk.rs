@@ -106,6 +106,7 @@ impl<'a> Walk<'a> {
         }
         if self.expect == Some(&*real) {
             self.found.expected = Some(record.seq);
+            self.found.expected_at = record.read().ok().map(|event| event.at);
         }
         for (statement, place) in self.checkpoints.remove(&record.seq).unwrap_or_default() {
             if statement.hash != real && self.is_about(&statement) {
@@ -243,6 +244,7 @@ impl<'a> Walk<'a> {
                     self.wrong(record.seq, format!("{what}; {import}"));
                 }
                 self.found.recomputed = event.seq;
+                self.found.last_at = Some(event.at.clone());
                 if let Some(state) = &self.replay.state {
                     let episode = event.kind.episode();
                     let episode = episode.and_then(|id| self.replay.episodes.get(id));

@@ -78,7 +78,7 @@ columns! {
         |row| Cell::Boolean(row.episode.imported);
     shown Count "opened" "The sequence number of the event that opened or imported it.",
         |row| Cell::Count(row.episode.opened);
-    hidden Text "opened_at" "The time of that event (RFC 3339, UTC).",
+    shown Text "opened_at" "The time of that event (RFC 3339, UTC).",
         |row| text(row.times[0].as_deref());
     shown Count "touched" "The sequence number of the last event about it.",
         |row| Cell::Count(row.episode.touched);
@@ -94,6 +94,14 @@ columns! {
         |row| by(row.episode.end.as_ref().and_then(|end| end.stamp.as_ref()));
     hidden Text "touched_by" "The person of the last event about it.",
         |row| by(row.episode.touched_stamp.as_ref());
+    hidden Text "outcome_at" "The time at which its outcome was last given or corrected (RFC 3339, UTC).",
+        |row| at(row.episode.outcome_stamp.as_ref());
+    hidden Text "outcome_by" "The person who gave or corrected it.",
+        |row| by(row.episode.outcome_stamp.as_ref());
+    hidden Text "voided_at" "The time at which it was voided (RFC 3339, UTC).",
+        |row| at(row.episode.voided_stamp.as_ref());
+    hidden Text "voided_by" "The person who voided it.",
+        |row| by(row.episode.voided_stamp.as_ref());
 }
 
 columns! {
@@ -141,7 +149,7 @@ columns! {
         |row| Cell::Boolean(row.episode.imported);
     shown Count "event" "The sequence number of the event that recorded the decision; the decision is based on the events before it.",
         |row| Cell::of(row.event(), Cell::Count);
-    hidden Text "at" "The time of that event (RFC 3339, UTC), which also reports the step before.",
+    shown Text "at" "The time of that event (RFC 3339, UTC), which also reports the step before.",
         |row| text(row.at.as_deref());
     hidden Boolean "explored" "Whether the action was recommended in order to learn.",
         |row| Cell::of(row.decision.as_ref().and_then(|decision| decision.explored), Cell::Boolean);
@@ -171,6 +179,10 @@ columns! {
         |row| at(row.stamp());
     shown Text "reported_by" "The person who reported it.",
         |row| by(row.stamp());
+    hidden Text "corrected_at" "The time of the last correction of the step (RFC 3339, UTC).",
+        |row| at(row.reported().and_then(|step| step.corrected_stamp.as_ref()));
+    hidden Text "corrected_by" "The person who corrected it.",
+        |row| by(row.reported().and_then(|step| step.corrected_stamp.as_ref()));
 }
 
 columns! {

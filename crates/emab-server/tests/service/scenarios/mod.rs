@@ -7,6 +7,7 @@ mod checkpoints;
 mod concurrency;
 mod corrections;
 mod discard;
+mod drift_order;
 mod episodes;
 mod export;
 mod fallback;

@@ -152,6 +152,7 @@ async fn a_token_expires_and_its_last_use_is_known() {
     }
     let refused = server.call_as(&secret, "GET", "/v1/studies", None).await;
     refused.expect_error(401).says("expired");
+    server.app.tokens.write_uses();
     let tokens = server.tokens.list().unwrap();
     assert!(tokens.last().unwrap().used.is_some());
 }

@@ -402,11 +402,11 @@ async fn a_blinded_token_gets_the_shown_columns_only() {
     let server = &client.server;
     let of_episodes = hidden(
         tables::EPISODES,
-        "episode status step state end reason overrides imported opened touched start opened_by ended_at ended_by",
+        "episode status step state end reason overrides imported opened opened_at touched start opened_by ended_at ended_by",
     );
     let of_decisions = hidden(
         tables::DECISIONS,
-        "episode step state recommended action feedback override reason status imported event reported_at reported_by",
+        "episode step state recommended action feedback override reason status imported event at reported_at reported_by",
     );
     for (path, hidden) in [("/episodes", of_episodes), ("/decisions", of_decisions)] {
         let full = client.csv(path).await;
