@@ -213,7 +213,8 @@ proptest! {
     /// For learners of single observations, an episode that is unknown from a step on is one that ended there.
     #[test]
     fn values_unknown_from_a_step_on_end_the_episode_there(p in small_problem(4, 3, 3, 3), seed in any::<u64>()) {
-        for text in RELATIVES {
+        // `feedbal-pooled` computes the values of all visited pairs anew, those of unknown steps included.
+        for text in RELATIVES.iter().filter(|text| **text != "feedbal-pooled:sigma2=0.02") {
             let mut stream = Stream::new(seed, 0, Role::Steps);
             let (mut blotted, mut ended) = (build(&p, text).unwrap(), build(&p, text).unwrap());
             for mut episode in episodes(&p, 30, &mut stream) {
