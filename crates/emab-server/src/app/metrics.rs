@@ -74,7 +74,7 @@ series! {
     groups: Histogram = Histogram::new(GROUPS), "group_size" "Writes in one commit";
     commits: Histogram = Histogram::new(SECONDS), "commit_duration" [Seconds] "Duration of a commit";
     refused_tokens: Counter = Counter::default(), "refused_tokens"
-        "Requests rejected because the token is missing, malformed, unknown or revoked";
+        "Requests rejected because the token is missing, malformed, unknown, revoked or expired";
     tokens_unreadable: Counter = Counter::default(), "tokens_unreadable"
         "Requests rejected because the token file or the table of tokens cannot be read";
     rate_limited: Counter = Counter::default(), "rate_limited" "Requests rejected by the rate limit";

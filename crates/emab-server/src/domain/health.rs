@@ -89,7 +89,7 @@ impl Thresholds {
                     "yellow <= red"
                 };
                 return Err(Rejection::not_possible(format!(
-                    "`yellow` is {yellow} and `red` is {red}: both are from 0 to {most}, and {order}"
+                    "`yellow` is {yellow} and `red` is {red}: both are from 0 to {most:e}, and {order}"
                 ))
                 .at(format!("/thresholds/{name}")));
             }
@@ -239,6 +239,8 @@ fn check(study: &Study, name: &'static str, value: Option<f64>, detail: String) 
     }
 }
 
+/// The smallest number of cases whose share is judged.
+const LEAST: u64 = 20;
 const EARLIER: &str = "not recorded for a study of rules before 4";
 
 fn share(part: u64, all: u64) -> Option<f64> {
@@ -299,7 +301,19 @@ fn recent(
     let (all, recent) = counter(&head.details);
     let (all, yes) = (all.min(Recent::KEPT), recent.yes());
     let detail = format!("{yes} of the last {all} {of} are {name}");
-    check(study, name, share(yes, all), detail)
+    judged(check(study, name, share(yes, all), detail), all)
+}
+
+/// The check; green as long as there are few cases, of which one would change its status.
+fn judged(check: Check, cases: u64) -> Check {
+    if cases >= LEAST || check.status == HealthStatus::Green {
+        return check;
+    }
+    Check {
+        status: HealthStatus::Green,
+        detail: format!("{}; fewer than {LEAST} are not judged", check.detail),
+        ..check
+    }
 }
 
 fn missing(study: &Study, head: &Head) -> Check {
@@ -307,7 +321,10 @@ fn missing(study: &Study, head: &Head) -> Check {
     let missing = head.missing;
     let detail =
         format!("{missing} of {ended} ended episodes lack a part of their outcome for good");
-    check(study, "missing", share(missing, ended), detail)
+    judged(
+        check(study, "missing", share(missing, ended), detail),
+        ended,
+    )
 }
 
 fn drift(study: &Study, inputs: &HealthInputs) -> Check {

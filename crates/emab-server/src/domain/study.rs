@@ -52,8 +52,15 @@ fn read_protocol(value: Value) -> Result<Protocol, Rejection> {
 fn read_thresholds(value: Value) -> Result<Thresholds, Rejection> {
     let form = "`thresholds` is an object such as {\"overrides\": {\"yellow\": 0.2, \"red\": 0.5}}";
     let wrong = |what: String| Rejection::malformed(what).at("/thresholds");
-    let thresholds: Thresholds =
-        serde_json::from_value(value).map_err(|error| wrong(format!("{form}: {error}")))?;
+    if !value.is_object() {
+        return Err(wrong(form.into()));
+    }
+    // From text, because errors then have a place.
+    let read = crate::domain::json::read(value.to_string().as_bytes());
+    let thresholds: Thresholds = read.map_err(|error| {
+        let place = error.pointer.unwrap_or_default();
+        Rejection::malformed(format!("{form}: {}", error.detail)).at(format!("/thresholds{place}"))
+    })?;
     if thresholds == Thresholds::default() {
         return Err(wrong(form.into()));
     }

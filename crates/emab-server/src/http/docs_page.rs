@@ -162,7 +162,7 @@ fn schemas(document: Document<'_>) -> Markup {
                         (schema::block(document, schema))
                     }
                     @if let Some(example) = example::of(document, schema).filter(Value::is_object) {
-                        div.code { h4 { "Example" } pre { (example::pretty(&example)) } }
+                        div.code { h4 { "Example" } pre tabindex="0" { (example::pretty(&example)) } }
                     }
                 }
             }

@@ -289,8 +289,13 @@ fn time(text: &str) -> Option<SystemTime> {
 fn after(begin: SystemTime, duration: Duration) -> Result<SystemTime, TokenError> {
     /// A hundred years.
     const LONGEST: Duration = Duration::from_secs(100 * 366 * 86_400);
-    let end = begin.checked_add(duration).filter(|_| duration <= LONGEST);
-    end.ok_or_else(|| TokenError::Rule("a token is valid for at most a hundred years".into()))
+    let end = begin.checked_add(duration);
+    let end = end.filter(|_| (Duration::from_secs(1)..=LONGEST).contains(&duration));
+    end.ok_or_else(|| {
+        TokenError::Rule(
+            "a token is valid for a second at least, and a hundred years at most".into(),
+        )
+    })
 }
 
 pub(super) fn is_id(text: &str) -> bool {

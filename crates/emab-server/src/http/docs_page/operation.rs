@@ -64,7 +64,7 @@ impl<'a> Operation<'a> {
                 }
                 div.code {
                     h4 { "Request" }
-                    pre { (self.request_example(document)) }
+                    pre tabindex="0" { (self.request_example(document)) }
                     (self.response_example(document))
                 }
             }
@@ -161,7 +161,7 @@ impl<'a> Operation<'a> {
         html! {
             @if let Some((status, kind, value)) = shown {
                 h4 { "Response " small { (status) " · " (kind) } }
-                pre { (example::pretty(&value)) }
+                pre tabindex="0" { (example::pretty(&value)) }
             }
         }
     }

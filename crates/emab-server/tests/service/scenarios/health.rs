@@ -56,28 +56,52 @@ async fn checks_count_what_happened() {
         abandon p3 moved away
     "#;
     client.run(script).await;
+    let few = health().await;
+    assert_eq!(few.at("/status"), "green");
+    assert_check(
+        &few,
+        "overrides",
+        "green",
+        json!(0.5),
+        "fewer than 20 are not judged",
+    );
+    for i in 0..20 {
+        let id = format!("q{i}");
+        client
+            .run(&format!(
+                "open {id}\n tell {id} 1 scan negative\n stop {id} 2"
+            ))
+            .await;
+    }
+    let script = r#"
+        amend-step q0 1 {"feedback": "positive", "reason": "mistyped"}
+        amend-step q1 1 {"feedback": "positive", "reason": "mistyped"}
+        open p4
+        abandon p4 moved away
+    "#;
+    client.run(script).await;
     let now = health().await;
-    assert_eq!(now.at("/status"), "red");
+    assert_eq!(now.at("/status"), "yellow");
     assert_check(
         &now,
         "overrides",
         "yellow",
         json!(0.5),
-        "2 of the last 4 choices",
+        "22 of the last 44 choices",
     );
     assert_check(
         &now,
         "corrections",
         "yellow",
-        json!(1.0 / 6.0),
-        "1 of the last 6 reports",
+        json!(3.0 / 49.0),
+        "3 of the last 49 reports",
     );
     assert_check(
         &now,
         "missing",
-        "red",
-        json!(1.0 / 3.0),
-        "1 of 3 ended episodes",
+        "yellow",
+        json!(2.0 / 24.0),
+        "2 of 24 ended episodes",
     );
     assert_eq!(
         check(&now, "overrides")["threshold"],
@@ -89,18 +113,22 @@ async fn checks_count_what_happened() {
             .unwrap()
             .starts_with("no certificate")
     );
-    // Two outcomes are overdue after a second, rounded up to intervals of a second.
+    // The outcomes are overdue after a second, rounded up to intervals of a second.
     tokio::time::sleep(Duration::from_millis(2_100)).await;
     assert_check(
         &health().await,
         "overdue",
         "red",
         json!(1.0),
-        "2 of 2 awaited outcomes",
+        "22 of 22 awaited outcomes",
     );
     client
         .run("outcome p1 {\"costs\": [0], \"rewards\": [0, 1]}\n void p2 a test")
         .await;
+    for i in 0..20 {
+        let outcome = r#"{"costs": [0], "rewards": [0, 1]}"#;
+        client.run(&format!("outcome q{i} {outcome}")).await;
+    }
     let later = health().await;
     assert_check(
         &later,
@@ -113,9 +141,9 @@ async fn checks_count_what_happened() {
 
     let metrics = client.server.get("/metrics").await.is(200).text;
     for line in [
-        "emab_study_health{study=\"clinic\"} 2",
+        "emab_study_health{study=\"clinic\"} 1",
         "emab_study_check{study=\"clinic\",check=\"overdue\"} 0",
-        "emab_study_check_value{study=\"clinic\",check=\"missing\"} 0.5",
+        "emab_study_check_value{study=\"clinic\",check=\"missing\"} 0.08695652173913043",
     ] {
         assert!(metrics.lines().any(|it| it == line), "{line}\n{metrics}");
     }
@@ -173,7 +201,7 @@ async fn invalid_fields_name_the_place() {
         (
             json!({"thresholds": {"overides": {"yellow": 0, "red": 1}}}),
             400,
-            "/thresholds",
+            "/thresholds/overides",
         ),
         (
             json!({"thresholds": {"drift": {"yellow": 0.01, "red": 0.05}}}),
