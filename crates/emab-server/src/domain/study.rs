@@ -62,7 +62,8 @@ fn read_thresholds(value: Value) -> Result<Thresholds, Rejection> {
         Rejection::malformed(format!("{form}: {}", error.detail)).at(format!("/thresholds{place}"))
     })?;
     if thresholds == Thresholds::default() {
-        return Err(wrong(form.into()));
+        let what = format!("{form}, with one check at least");
+        return Err(Rejection::not_possible(what).at("/thresholds"));
     }
     thresholds.check()?;
     Ok(thresholds)

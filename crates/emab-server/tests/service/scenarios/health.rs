@@ -197,7 +197,7 @@ async fn invalid_fields_name_the_place() {
         (json!({"expected_delay": "0d"}), 422, "/expected_delay"),
         (json!({"expected_delay": "1000d"}), 422, "/expected_delay"),
         (json!({"expected_delay": 30}), 400, "/expected_delay"),
-        (json!({"thresholds": {}}), 400, "/thresholds"),
+        (json!({"thresholds": {}}), 422, "/thresholds"),
         (
             json!({"thresholds": {"overides": {"yellow": 0, "red": 1}}}),
             400,
