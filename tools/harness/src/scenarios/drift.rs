@@ -57,7 +57,7 @@ impl Drift {
             "{studies} studies of {episodes} episodes each; a change comes after {half}. Shares have 95 % intervals \
              (Clopper-Pearson).\n"
         );
-        summary += "change                                  yellow (p <= 0.05)     red (p <= 0.001)       median delay of yellow\n";
+        summary += "change                                    yellow (p <= 0.05)     red (p <= 0.001)       median delay of yellow\n";
         for (change, name) in [
             (Change::Nothing, "none"),
             (Change::Delays, "none; outcomes late, positive ones later"),
@@ -89,7 +89,7 @@ impl Drift {
                 (Change::Nothing | Change::Delays, _) | (_, None) => "-".into(),
                 (_, Some(delay)) => format!("{delay} episodes"),
             };
-            summary += &format!("{name:<40}{:<23}{:<23}{delay}\n", share(yellow), share(red));
+            summary += &format!("{name:<42}{:<23}{:<23}{delay}\n", share(yellow), share(red));
         }
         Ok(Report {
             summary,
