@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use utoipa::ToSchema;
 
-use crate::domain::{Awaited, Event, EventKind, GENESIS, Recent};
+use crate::domain::{
+    Amended, Awaited, Event, EventKind, GENESIS, Imported, OutcomeGiven, Recent, StepRecorded,
+    Stopped,
+};
 
 /// The head of a study. Stores keep it in one row, which writers lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -130,6 +133,46 @@ impl StudyChange {
 impl Details {
     /// The number of ids that are remembered.
     const REQUESTS: usize = 100;
+
+    /// Updates the counters of an event. They count reports as first made: a correction changes no earlier count.
+    pub fn count(&mut self, kind: &EventKind) {
+        if let EventKind::OutcomeGiven(OutcomeGiven { outlier, .. })
+        | EventKind::Amended(Amended { outlier, .. })
+        | EventKind::Imported(Imported { outlier, .. }) = kind
+        {
+            self.outliers += u64::from(*outlier);
+        }
+        match kind {
+            EventKind::Opened(_) => self.opened += 1,
+            EventKind::StepRecorded(StepRecorded { overridden, .. })
+            | EventKind::Stopped(Stopped { overridden, .. }) => {
+                self.choices += 1;
+                self.overrides += u64::from(*overridden);
+            }
+            EventKind::Amended(_) | EventKind::StepAmended(_) => self.corrections += 1,
+            EventKind::Voided(_) => self.voided += 1,
+            _ => {}
+        }
+    }
+
+    /// Updates the counters of recent reports.
+    pub fn count_recent(&mut self, kind: &EventKind) {
+        if let EventKind::StepRecorded(StepRecorded { overridden, .. })
+        | EventKind::Stopped(Stopped { overridden, .. }) = kind
+        {
+            self.recent_overrides.add(*overridden);
+        }
+        let is_correction = match kind {
+            EventKind::Amended(_) | EventKind::StepAmended(_) | EventKind::Voided(_) => true,
+            EventKind::StepRecorded(_)
+            | EventKind::Stopped(_)
+            | EventKind::Abandoned(_)
+            | EventKind::OutcomeGiven(_) => false,
+            _ => return,
+        };
+        self.reports += 1;
+        self.recent_corrections.add(is_correction);
+    }
 
     /// Remembers a request, and forgets the oldest one if there are many.
     pub fn remember(&mut self, id: &str, fingerprint: String) {

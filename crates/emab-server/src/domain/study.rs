@@ -22,6 +22,16 @@ pub const MAX_STEPS: usize = 10_000;
 /// The number of step-state pairs that are checked when a study is created.
 pub(crate) const CHECKED_PAIRS: usize = 100_000;
 const MAX_SHADOWS: usize = 16;
+/// The fields of a study that are not of its problem.
+const OWN_FIELDS: [&str; 7] = [
+    "learner",
+    "shadow",
+    "missing_at_random",
+    "outcome_range",
+    "protocol",
+    "expected_delay",
+    "thresholds",
+];
 
 /// Reads the ranges of observed values that are stated beside the problem.
 fn read_range(value: Value) -> Result<OutcomeRange, Rejection> {
@@ -523,8 +533,13 @@ impl Study {
 /// An error in the problem, with its JSON pointer in the source.
 fn problem_error(error: &emab_problem::ReadError, source: &str) -> Rejection {
     let place = error.span.as_ref().map(|span| span.start);
-    Rejection::not_possible(describe(error))
-        .at(place.map_or(String::new(), |at| pointer_at(source, at)))
+    let pointer = place.map_or(String::new(), |at| pointer_at(source, at));
+    let mut what = describe(error);
+    if &*error.label == "unknown field" && pointer.matches('/').count() == 1 {
+        let fields = OWN_FIELDS.join("`, `");
+        what += &format!("; a study also has `{fields}`");
+    }
+    Rejection::not_possible(what).at(pointer)
 }
 
 /// The message, label and help of a problem error in one line.

@@ -10,8 +10,8 @@ use emab::{Action, Episode};
 use crate::domain::{
     Amended, Closed, Decision, DecisionPoint, End, EpisodeRecord, Event, EventKind, FIRST_RULES,
     Head, Imported, InFlight, Outcome, OutcomeGiven, OutcomeRequest, Paused, RULES_3, RULES_4,
-    Rejection, Reopened, Resumed, Shadow, Stamp, Step, StepAmended, StepRecorded, Stopped, Study,
-    StudyChange, StudyLearners, json::Name, known_positions, validate,
+    Rejection, Reopened, Resumed, Shadow, Stamp, Step, StepAmended, Study, StudyChange,
+    StudyLearners, json::Name, known_positions, validate,
 };
 
 /// A study after some event of its log.
@@ -259,10 +259,10 @@ impl StudyState {
             _ => {}
         }
         if self.head.rules >= RULES_3 {
-            self.count(&event.kind);
+            self.head.details.count(&event.kind);
         }
         if self.head.rules >= RULES_4 {
-            self.count_recent(&event.kind);
+            self.head.details.count_recent(&event.kind);
             if let Some(change) = StudyChange::of(event) {
                 self.head.details.change = Some(change);
             }
@@ -273,48 +273,6 @@ impl StudyState {
         self.head.hash = hash.into();
         self.track(&episode);
         Ok(Advance { episode, learned })
-    }
-
-    /// Updates the counters of an event. They count reports as first made: a correction changes no earlier count.
-    fn count(&mut self, kind: &EventKind) {
-        let details = &mut self.head.details;
-        if let EventKind::OutcomeGiven(OutcomeGiven { outlier, .. })
-        | EventKind::Amended(Amended { outlier, .. })
-        | EventKind::Imported(Imported { outlier, .. }) = kind
-        {
-            details.outliers += u64::from(*outlier);
-        }
-        match kind {
-            EventKind::Opened(_) => details.opened += 1,
-            EventKind::StepRecorded(StepRecorded { overridden, .. })
-            | EventKind::Stopped(Stopped { overridden, .. }) => {
-                details.choices += 1;
-                details.overrides += u64::from(*overridden);
-            }
-            EventKind::Amended(_) | EventKind::StepAmended(_) => details.corrections += 1,
-            EventKind::Voided(_) => details.voided += 1,
-            _ => {}
-        }
-    }
-
-    /// Updates the counters of recent reports.
-    fn count_recent(&mut self, kind: &EventKind) {
-        let details = &mut self.head.details;
-        if let EventKind::StepRecorded(StepRecorded { overridden, .. })
-        | EventKind::Stopped(Stopped { overridden, .. }) = kind
-        {
-            details.recent_overrides.add(*overridden);
-        }
-        let is_correction = match kind {
-            EventKind::Amended(_) | EventKind::StepAmended(_) | EventKind::Voided(_) => true,
-            EventKind::StepRecorded(_)
-            | EventKind::Stopped(_)
-            | EventKind::Abandoned(_)
-            | EventKind::OutcomeGiven(_) => false,
-            _ => return,
-        };
-        details.reports += 1;
-        details.recent_corrections.add(is_correction);
     }
 
     /// Rejects an event that the service never wrote, and that rules 1 allow nevertheless. Takes its episode as it was before.

@@ -222,6 +222,11 @@ async fn invalid_fields_name_the_place() {
         let answer = server.put("/v1/studies/clinic", &study_with(fields)).await;
         answer.expect_error_at(status, pointer);
     }
+    let misspelt = study_with(json!({"treshold": {}}));
+    let answer = server.put("/v1/studies/clinic", &misspelt).await;
+    answer
+        .expect_error_at(422, "/treshold")
+        .says("`expected_delay`, `thresholds`");
 }
 
 #[tokio::test]
