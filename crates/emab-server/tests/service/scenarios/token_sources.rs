@@ -110,6 +110,21 @@ async fn a_revocation_in_the_database_reaches_all_copies_at_once() {
     ready(&copies[0]).await.expect_error(503).says("tokens");
     execute("ALTER TABLE hidden RENAME TO tokens").await;
     assert_eq!(asks(&admin).await, [200, 200]);
+    // Last uses are in the rows once a minute, and when the copies end.
+    copies.iter().for_each(|copy| copy.service.finish());
+    drop(copies);
+    let mut used = 0;
+    for _ in 0..200 {
+        let one = tokens.clone();
+        let list = move || one.list().unwrap();
+        let listed = tokio::task::spawn_blocking(list).await.unwrap();
+        used = listed.iter().filter(|token| token.used.is_some()).count();
+        if used > 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(used > 0, "no use is recorded");
 }
 
 #[test]
