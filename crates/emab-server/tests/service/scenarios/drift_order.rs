@@ -64,7 +64,7 @@ async fn late_outcomes_are_no_drift() {
 /// An outcome that never comes does not hold up the test for ever.
 #[tokio::test]
 async fn a_lost_outcome_is_left_out_after_two_expected_delays() {
-    let study = study_with(json!({"expected_delay": "1s"}));
+    let study = study_with(json!({"expected_delay": "3s"}));
     let client = TestServer::new().new_study("clinic", &study).await;
     let script = r#"
         open lost
@@ -77,7 +77,7 @@ async fn a_lost_outcome_is_left_out_after_two_expected_delays() {
     client.run(script).await;
     let health = async || value(&client.server.get("/v1/studies/clinic/health").await).0;
     assert_eq!(health().await, Value::Null);
-    tokio::time::sleep(std::time::Duration::from_millis(2_100)).await;
+    tokio::time::sleep(std::time::Duration::from_millis(6_100)).await;
     // By the time of the last event.
     assert_eq!(health().await, Value::Null);
     client.run("open p2").await;

@@ -33,7 +33,7 @@ fn assert_check(health: &Answer, name: &str, status: &str, value: Value, says: &
 
 #[tokio::test]
 async fn checks_count_what_happened() {
-    let study = study_with(json!({"expected_delay": "1s",
+    let study = study_with(json!({"expected_delay": "5s",
         "thresholds": {"overrides": {"yellow": 0.5, "red": 0.75}, "certificate": {"yellow": 0.1, "red": 100}}}));
     let client = TestServer::new().new_study("clinic", &study).await;
     let health = async || client.server.get("/v1/studies/clinic/health").await.is(200);
@@ -113,8 +113,8 @@ async fn checks_count_what_happened() {
             .unwrap()
             .starts_with("no certificate")
     );
-    // The outcomes are overdue after a second, rounded up to intervals of a second.
-    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    // The outcomes are overdue after five seconds, rounded up to intervals of a second.
+    tokio::time::sleep(Duration::from_millis(6_100)).await;
     assert_check(
         &health().await,
         "overdue",

@@ -138,7 +138,7 @@ async fn a_trusted_proxy_names_the_person() {
 async fn a_token_expires_and_its_last_use_is_known() {
     let server = TestServer::new();
     let short = NewToken {
-        lifetime: Some(Duration::from_secs(2)),
+        lifetime: Some(Duration::from_secs(4)),
         ..NewToken::new("short", Role::Viewer)
     };
     let secret = token(&server, &short);
