@@ -546,7 +546,7 @@ impl GroupCommitWriter {
             let (seq, hash) = end.unwrap_or((0, state.head.hash.clone()));
             let restore = Restore {
                 begun: now.into(),
-                begun_by: job.by.token.clone(),
+                begun_by: job.by.to_string(),
                 seq,
                 hash,
                 ..Restore::default()

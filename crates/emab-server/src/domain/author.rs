@@ -14,6 +14,12 @@ pub struct Author {
     pub person: String,
 }
 
+impl std::fmt::Display for Author {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} ({})", self.token, self.person)
+    }
+}
+
 /// When something was recorded, and who requested it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Stamp {

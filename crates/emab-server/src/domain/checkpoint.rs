@@ -25,7 +25,7 @@ const VERSION: u32 = 1;
 pub struct Restored {
     /// The time (RFC 3339).
     pub at: String,
-    /// The id of the token.
+    /// The id of the token, and the person.
     pub by: String,
 }
 

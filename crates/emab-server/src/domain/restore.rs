@@ -7,11 +7,11 @@ use serde::Serialize;
 pub struct Restore {
     /// When it began, RFC 3339.
     pub begun: String,
-    /// The id of the token that began it.
+    /// The id of the token that began it, and the person; earlier versions wrote the id alone.
     pub begun_by: String,
     /// When it was finished; none while the study is restoring.
     pub finished: Option<String>,
-    /// The id of the token that finished it.
+    /// The id of the token that finished it, and the person.
     pub finished_by: Option<String>,
     /// The number of the last event of the export.
     pub seq: u64,

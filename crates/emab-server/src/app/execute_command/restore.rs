@@ -117,7 +117,7 @@ impl CommandExecutor<'_> {
         }
         let restore = Restore {
             finished: Some(self.at.into()),
-            finished_by: Some(by.into()),
+            finished_by: Some(format!("{by} ({})", self.person)),
             seq: head.seq,
             hash: head.hash.clone(),
             ..begun

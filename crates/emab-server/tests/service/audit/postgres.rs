@@ -31,7 +31,7 @@ fn finds_changed_rows_in_postgres() {
     let head = file.head("clinic").unwrap().unwrap();
     let restored = audit(&address);
     let restore = restored.restore.clone();
-    assert_eq!(restore.as_ref().unwrap().begun_by, "00000001");
+    assert_eq!(restore.as_ref().unwrap().begun_by, "00000001 (Anna)");
     let report = audit_study(&mut *file, head).unwrap();
     assert_eq!(restored, Report { restore, ..report });
 
