@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from emab._emab import (
-    NORMAL_975,
     Problem,
+    critical_value,
     format_conditions,
     format_interval,
     format_number,
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-_COLUMNS = ("regret", "stderr", "gain", "gain_stderr", "regret_optimal")
+_QUANTILES = ("q05", "q25", "q50", "q75", "q95")
+_COLUMNS = ("regret", "stderr", "gain", "gain_stderr", "regret_optimal", *_QUANTILES)
 """The numeric columns of ``curve.csv``, in order."""
 
 
@@ -56,29 +57,48 @@ class Curve:
     gain_stderr: Array
     regret_optimal: Array
     """Regret against the optimal policy, with the same standard error; NaN if unknown."""
+    q05: Array
+    """The 5 % quantile of the regret over the runs; NaN if unknown, as in results of earlier versions."""
+    q25: Array
+    """The lower quartile."""
+    q50: Array
+    """The median."""
+    q75: Array
+    """The upper quartile."""
+    q95: Array
+    """The 95 % quantile."""
     causes: dict[str, float]
     """The final regret by cause: ``early_stop``, ``late_stop``, ``wrong_action``."""
+    stuck: float | None
+    """The share of stuck runs (docs/results.md); None if unknown."""
+    groups: dict[str, float] | None
+    """Two groups of runs by final regret (``lower``, ``upper``, ``upper_share``); None if there is one group."""
+    runs: int
     steps: int
     seconds: float
 
     @property
     def lower(self) -> Array:
         """The lower end of the 95 % interval of the regret."""
-        return self.regret - NORMAL_975 * self.stderr
+        return self.regret - critical_value(self.runs) * self.stderr
 
     @property
     def upper(self) -> Array:
         """The upper end of the 95 % interval of the regret."""
-        return self.regret + NORMAL_975 * self.stderr
+        return self.regret + critical_value(self.runs) * self.stderr
 
     @classmethod
-    def parse(cls, document: dict[str, Any]) -> Curve:
+    def parse(cls, document: dict[str, Any], runs: int) -> Curve:
         """Read one learner from a result document."""
         points = document["curve"]
 
         def column(name: str) -> Array:
             values = [point.get(name) for point in points]
             return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+
+        def quantile(name: str) -> Array:
+            values = [(point.get("quantiles") or {}).get(name, np.nan) for point in points]
+            return np.array(values, dtype=np.float64)
 
         return cls(
             learner=document["learner"],
@@ -90,7 +110,11 @@ class Curve:
             gain=column("gain"),
             gain_stderr=column("gain_stderr"),
             regret_optimal=column("regret_optimal"),
+            **{name: quantile(name) for name in _QUANTILES},
             causes=document["causes"],
+            stuck=document.get("stuck"),
+            groups=document.get("groups"),
+            runs=runs,
             steps=document["steps"],
             seconds=document["seconds"],
         )
@@ -106,7 +130,7 @@ class Curve:
     def __repr__(self) -> str:
         """Show the final value."""
         name, mean, stderr = self._main()
-        end = format_interval(float(mean[-1]), float(stderr[-1]))
+        end = format_interval(float(mean[-1]), float(stderr[-1]), self.runs)
         return f"Curve({self.label!r}, {name} {end} at episode {self.episode[-1]})"
 
     def _repr_html_(self) -> str:
@@ -116,7 +140,7 @@ class Curve:
         rows = [
             [
                 format_number(float(self.episode[i])),
-                format_interval(float(mean[i]), float(stderr[i])),
+                format_interval(float(mean[i]), float(stderr[i]), self.runs),
                 format_number(float(self.gain[i] / self.episode[i])),
             ]
             for i in shown
@@ -169,7 +193,7 @@ class Result:
             benchmark_value=document["benchmark_value"],
             benchmark_stderr=document["benchmark_stderr"],
             optimal_value=document["optimal_value"],
-            curves=[Curve.parse(learner) for learner in document["learners"]],
+            curves=[Curve.parse(learner, document["runs"]) for learner in document["learners"]],
             text=text,
             problem_file=problem,
         )
@@ -289,7 +313,7 @@ class Result:
             return text
         value = format_number(self.benchmark_value)
         if self.benchmark_stderr:
-            value = format_interval(self.benchmark_value, self.benchmark_stderr)
+            value = format_interval(self.benchmark_value, self.benchmark_stderr, 20_000)
         text += f"; the benchmark earns {value} an episode"
         if self._optimum_differs() and self.optimal_value is not None:
             text += f", the optimal policy {format_number(self.optimal_value)}: regret may be negative"
@@ -307,7 +331,7 @@ class Result:
         rows = []
         for curve in self.curves:
             gain, stderr = float(curve.gain[-1]), float(curve.gain_stderr[-1])
-            total = format_interval(gain, stderr) if self.runs > 1 else f"{format_number(gain)} (one run)"
+            total = format_interval(gain, stderr, self.runs)
             each = format_number(gain / curve.episode[-1])
             rows.append([curve.label, *(["", ""] if np.isnan(gain) else [total, each])])
         return ["learner", "gain (95 %)", "gain/episode"], rows

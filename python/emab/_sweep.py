@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from emab import _toml
-from emab._emab import NORMAL_975, Sweep
+from emab._emab import Sweep, format_interval
 from emab._learner import engine_learners
 from emab._optional import require
 from emab._problem import ProblemLike, load
@@ -51,7 +51,7 @@ class SweepCell:
     curve: Curve
 
     @classmethod
-    def parse(cls, document: dict[str, Any]) -> SweepCell:
+    def parse(cls, document: dict[str, Any], runs: int) -> SweepCell:
         """Read one cell from the document of a sweep."""
         return cls(
             number=document["number"],
@@ -60,14 +60,14 @@ class SweepCell:
             seed=document["seed"],
             benchmark_value=document["benchmark_value"],
             optimal_value=document["optimal_value"],
-            curve=Curve.parse(document["result"]),
+            curve=Curve.parse(document["result"], runs),
         )
 
     def __repr__(self) -> str:
         """Show the cell and its final regret."""
         values = "".join(f", {name} = {value}" for name, value in self.values.items())
-        end = f"regret {self.curve.regret[-1]:.4g} ± {NORMAL_975 * self.curve.stderr[-1]:.2g}"
-        return f"SweepCell({self.number}, {self.learner!r}{values}, {end})"
+        end = format_interval(float(self.curve.regret[-1]), float(self.curve.stderr[-1]), self.curve.runs)
+        return f"SweepCell({self.number}, {self.learner!r}{values}, regret {end})"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -104,7 +104,7 @@ class SweepResult:
             runs=document["runs"],
             episodes=document["episodes"],
             varied=document["varied"],
-            cells=[SweepCell.parse(cell) for cell in document["cells"]],
+            cells=[SweepCell.parse(cell, document["runs"]) for cell in document["cells"]],
             text=text,
             csv=sweep.csv(cells),
             parquet=bytes(sweep.parquet(cells)),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from emab._emab import NORMAL_975, format_interval, format_number
+from emab._emab import critical_value, format_interval, format_number
 from emab._optional import require
 from emab._result import Array, Result
 from emab._solve import Bounds, Policy, Solution
@@ -70,7 +70,7 @@ def regret(
             mean = curve.regret if against == "benchmark" else curve.regret_optimal
             if np.isnan(mean).all():
                 raise ValueError(f"{curve.label}: the value of the optimal policy is unknown; use against='benchmark'")
-            _line_with_band(ax, curve.episode.astype(float), mean, NORMAL_975 * curve.stderr, curve.label)
+            _line_with_band(ax, curve.episode.astype(float), mean, critical_value(curve.runs) * curve.stderr, curve.label)
         if bound is not None:
             _draw_bound(ax, bound)
         if log_y:
@@ -92,7 +92,7 @@ def gain(result: Result, ax: Axes | None = None, *, log_x: bool = False) -> Axes
         ax = _axes(ax)
         for curve in result.curves:
             n = curve.episode.astype(float)
-            _line_with_band(ax, n, curve.gain / n, NORMAL_975 * curve.gain_stderr / n, curve.label)
+            _line_with_band(ax, n, curve.gain / n, critical_value(curve.runs) * curve.gain_stderr / n, curve.label)
         if result.benchmark_value is not None:
             n = result.curves[0].episode
             ax.plot(
@@ -123,7 +123,7 @@ def causes(result: Result, ax: Axes | None = None) -> Axes:
             right += np.maximum(parts, 0)
             left += np.minimum(parts, 0)
         for row, curve in enumerate(curves):
-            text = format_interval(float(curve.regret[-1]), float(curve.stderr[-1]))
+            text = format_interval(float(curve.regret[-1]), float(curve.stderr[-1]), curve.runs)
             ax.annotate(
                 text, (right[row], row), (6, 0), textcoords="offset points", va="center", color=GREY, fontsize=9
             )

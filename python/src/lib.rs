@@ -55,7 +55,7 @@ mod _emab {
     use super::sweep::Sweep;
     #[pymodule_export]
     use super::tables::{
-        format_conditions, format_interval, format_number, regret_cells, text_table,
+        critical_value, format_conditions, format_interval, format_number, regret_cells, text_table,
     };
 
     use super::*;
@@ -71,7 +71,6 @@ mod _emab {
         let before_exit = wrap_pyfunction!(super::progress::before_exit, module)?;
         let atexit = module.py().import("atexit")?;
         atexit.call_method1("register", (before_exit,))?;
-        module.add("NORMAL_975", emab::stats::NORMAL_975)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -17,10 +17,16 @@ pub fn format_number(value: f64) -> String {
     emab_report::number(value)
 }
 
-/// A mean and its 95 % interval, with as many digits as the interval supports.
+/// A mean over this many runs and its 95 % interval, with as many digits as the interval supports.
 #[pyfunction]
-pub fn format_interval(mean: f64, stderr: f64) -> String {
-    emab_report::confidence(mean, stderr)
+pub fn format_interval(mean: f64, stderr: f64, runs: u64) -> String {
+    emab_report::confidence(mean, stderr, runs)
+}
+
+/// Half the width of the 95 % interval of a mean over this many runs, in standard errors: Student's t below 30 runs.
+#[pyfunction]
+pub fn critical_value(runs: u64) -> f64 {
+    emab::stats::half_width(1.0, runs)
 }
 
 /// A table without wrapped cells.

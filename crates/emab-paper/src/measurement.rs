@@ -86,7 +86,7 @@ impl fmt::Display for Estimate {
         let Estimate(mean, stderr) = *self;
         out.write_str(&match stderr {
             _ if mean.is_nan() => "unknown (too few runs)".into(),
-            stderr if stderr.is_finite() => confidence(mean, stderr),
+            stderr if stderr.is_finite() => confidence(mean, stderr, u64::MAX),
             _ => format!("{} (too few runs for an interval)", number(mean)),
         })
     }

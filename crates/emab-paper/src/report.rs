@@ -54,7 +54,7 @@ impl Ledger {
             caption: figure.caption.clone(),
             svg: figure.picture.svg.clone(),
         }));
-        let (header, rows) = regret_cells(&self.learners, &self.shown_at);
+        let (header, rows) = regret_cells(&self.learners, &self.shown_at, settings.runs);
         blocks.push(Block::Heading(
             "Cumulative regret of the figures, with 95 % intervals".into(),
         ));

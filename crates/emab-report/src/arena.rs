@@ -32,7 +32,7 @@ pub fn arena_text(result: &ArenaResult) -> String {
     );
     if result.problems.len() <= SHOWN {
         for problem in &result.problems {
-            text += &format!("\n{}\n", problem_text(problem));
+            text += &format!("\n{}\n", problem_text(problem, result.runs));
         }
     } else {
         text += &format!(
@@ -112,7 +112,7 @@ fn ratios_text(tallied: &[ArenaSummary]) -> String {
 }
 
 /// One problem: values, learners, and learners left out.
-fn problem_text(problem: &ArenaProblem) -> String {
+fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
     let ground = &problem.ground;
     let values = &ground.values;
     let better = values
@@ -125,7 +125,7 @@ fn problem_text(problem: &ArenaProblem) -> String {
     };
     let value = match values.benchmark_stderr {
         0.0 => number(values.benchmark_value),
-        stderr => confidence(values.benchmark_value, stderr),
+        stderr => confidence(values.benchmark_value, stderr, u64::MAX),
     };
     let mut header = vec!["learner", "regret"];
     if better.is_some() {
@@ -133,7 +133,9 @@ fn problem_text(problem: &ArenaProblem) -> String {
     }
     header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
     let entries = problem.learners.iter();
-    let rows: Vec<Vec<String>> = entries.map(|entry| row(entry, better.is_some())).collect();
+    let rows: Vec<Vec<String>> = entries
+        .map(|entry| row(entry, better.is_some(), runs))
+        .collect();
     let name = &ground.problem;
     let mut text = format!("{name}: the benchmark earns {value} an episode{earns}\n");
     if !ground.conditions.is_none() {
@@ -157,13 +159,15 @@ fn problem_text(problem: &ArenaProblem) -> String {
     text
 }
 
-fn row(entry: &ArenaEntry, optimum: bool) -> Vec<String> {
-    let measured = |value: Measured| confidence(value.mean, value.stderr);
+fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
+    let measured = |value: Measured| confidence(value.mean, value.stderr, runs);
     let mut row = vec![entry.label.clone(), measured(entry.regret)];
     if optimum {
         // The two regrets differ by a constant and have the same error.
         let stderr = entry.regret.stderr;
-        let regret = entry.regret_optimal.map(|mean| confidence(mean, stderr));
+        let regret = entry
+            .regret_optimal
+            .map(|mean| confidence(mean, stderr, runs));
         row.push(regret.unwrap_or_default());
     }
     let memory = entry.memory.map(|bytes| digits(bytes as f64 / 1024.0));

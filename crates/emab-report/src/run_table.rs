@@ -1,6 +1,6 @@
 //! Regret curves as tables, CSV and plot series.
 
-use emab::stats::NORMAL_975;
+use emab::stats::half_width;
 use emab::theory::Bounds;
 use emab_sim::results::{LearnerResult, RunResult};
 
@@ -8,29 +8,33 @@ use crate::plot::{Series, SeriesPoint};
 use crate::text_table::{fixed, number, table};
 use emab_tables::in_quotes;
 
-/// A mean with its 95 % interval, with as many digits as the interval supports.
+/// A mean over some runs with its 95 % interval ([`half_width`]), with as many digits as the interval supports.
 ///
 /// ```
 /// use emab_report::confidence;
-/// assert_eq!(confidence(366.51, 0.15), "366.51 ± 0.29");
-/// assert_eq!(confidence(1050.3, 56.9), "1,050 ± 112");
-/// assert_eq!(confidence(0.0, 0.0), "0 ± 0");
+/// assert_eq!(confidence(366.51, 0.15, 1000), "366.51 ± 0.29");
+/// assert_eq!(confidence(366.51, 0.15, 5), "366.51 ± 0.42");
+/// assert_eq!(confidence(1050.3, 56.9, 100), "1,050 ± 112");
+/// assert_eq!(confidence(0.0, 0.0, 100), "0 ± 0");
+/// assert_eq!(confidence(1.5, 0.0, 1), "1.5000 (one run)");
 /// ```
-pub fn confidence(mean: f64, stderr: f64) -> String {
+pub fn confidence(mean: f64, stderr: f64, runs: u64) -> String {
+    if runs < 2 {
+        return format!("{} (one run)", number(mean));
+    }
     // A standard error within rounding counts as 0.
     let stderr = Some(stderr).filter(|stderr| *stderr > 1e-12 * mean.abs());
     let stderr = stderr.unwrap_or(0.0);
-    let half = NORMAL_975 * stderr;
-    match decimals(stderr) {
+    let half = half_width(stderr, runs);
+    match decimals(half) {
         Some(decimals) => format!("{} ± {}", fixed(mean, decimals), fixed(half, decimals)),
         None => format!("{} ± {}", number(mean), number(half)),
     }
 }
 
-/// Decimals that show two digits of a 95 % interval; none for very large or small ones.
-fn decimals(stderr: f64) -> Option<usize> {
+/// Decimals that show two digits of half a 95 % interval; none for very large or small ones.
+fn decimals(half: f64) -> Option<usize> {
     const LEAST: [f64; 6] = [9.95, 0.995, 0.0995, 0.00995, 0.000995, 0.0000995];
-    let half = NORMAL_975 * stderr;
     let decimals = LEAST.iter().position(|least| half >= *least);
     decimals.filter(|_| half < 1e9)
 }
@@ -44,10 +48,7 @@ pub fn regret_table(result: &RunResult, width: usize) -> String {
 /// The header and rows of [`regret_table`]: one row per learner, with its regret against the optimal policy where that
 /// differs from the regret against the benchmark.
 pub fn regret_rows(result: &RunResult) -> (Vec<&'static str>, Vec<Vec<String>>) {
-    let shown = |mean: f64, stderr: f64| match result.runs {
-        0 | 1 => format!("{} (one run)", number(mean)),
-        _ => confidence(mean, stderr),
-    };
+    let shown = |mean: f64, stderr: f64| confidence(mean, stderr, result.runs);
     let two = result.learners.iter().any(|learner| {
         let last = learner.curve.last();
         last.is_some_and(|p| p.regret_optimal.is_some_and(|regret| regret != p.regret))
@@ -58,7 +59,8 @@ pub fn regret_rows(result: &RunResult) -> (Vec<&'static str>, Vec<Vec<String>>) 
         .filter_map(|learner| {
             let last = learner.curve.last()?;
             let part = |share: f64| {
-                decimals(last.stderr).map_or_else(|| number(share), |d| fixed(share, d))
+                decimals(half_width(last.stderr, result.runs))
+                    .map_or_else(|| number(share), |d| fixed(share, d))
             };
             let mut row = vec![learner.label.clone(), shown(last.regret, last.stderr)];
             if two {
@@ -79,17 +81,18 @@ pub fn regret_rows(result: &RunResult) -> (Vec<&'static str>, Vec<Vec<String>>) 
     (header, rows)
 }
 
-/// Regret at chosen episodes: the header and the rows of a table.
+/// Regret at chosen episodes over some runs: the header and the rows of a table.
 pub fn regret_cells(
     learners: &[(String, LearnerResult)],
     episodes: &[u64],
+    runs: u64,
 ) -> (Vec<String>, Vec<Vec<String>>) {
     let at = episodes.iter().map(|episode| format!("n = {episode}"));
     let header = ["learner".to_owned()].into_iter().chain(at).collect();
     let row = |(title, learner): &(String, LearnerResult)| {
         let cell = |episode: &u64| {
             let point = learner.curve.iter().find(|point| point.episode == *episode);
-            point.map_or(String::new(), |p| confidence(p.regret, p.stderr))
+            point.map_or(String::new(), |p| confidence(p.regret, p.stderr, runs))
         };
         let cells = episodes.iter().map(cell);
         [title.clone()].into_iter().chain(cells).collect()
@@ -99,7 +102,9 @@ pub fn regret_cells(
 
 /// All curves as CSV, one row per learner and checkpoint.
 pub fn curve_csv(result: &RunResult) -> String {
-    let mut out = String::from("learner,episode,regret,stderr,gain,gain_stderr,regret_optimal");
+    let mut out = String::from(
+        "learner,episode,regret,stderr,gain,gain_stderr,regret_optimal,q05,q25,q50,q75,q95",
+    );
     // A constant column, for files that are concatenated.
     let mut conditions = String::new();
     if !result.conditions.is_none() {
@@ -111,16 +116,16 @@ pub fn curve_csv(result: &RunResult) -> String {
         // A label contains commas if several parameters are set.
         let label = in_quotes(&learner.label);
         for p in &learner.curve {
-            let optimal = p.regret_optimal.map(|regret| regret.to_string());
-            out += &format!(
-                "{label},{},{},{},{},{},{}{conditions}\n",
-                p.episode,
-                p.regret,
-                p.stderr,
-                p.gain,
-                p.gain_stderr,
-                optimal.unwrap_or_default()
-            );
+            let quantiles = p
+                .quantiles
+                .map(|q| [q.q05, q.q25, q.q50, q.q75, q.q95].map(Some));
+            let known = [p.regret, p.stderr, p.gain, p.gain_stderr].map(Some);
+            let values = known.into_iter().chain([p.regret_optimal]);
+            out += &format!("{label},{}", p.episode);
+            for value in values.chain(quantiles.unwrap_or_default()) {
+                out += &value.map_or(",".into(), |value| format!(",{value}"));
+            }
+            out += &format!("{conditions}\n");
         }
     }
     out

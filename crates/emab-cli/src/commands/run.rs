@@ -285,7 +285,7 @@ fn show(result: &RunResult, json: bool) -> Result<(), CommandError> {
     }
     let value = match result.values.benchmark_stderr {
         0.0 => number(result.values.benchmark_value),
-        stderr => confidence(result.values.benchmark_value, stderr),
+        stderr => confidence(result.values.benchmark_value, stderr, u64::MAX),
     };
     let optimum = result
         .values

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 
-use emab_report::{confidence, number, table, table_csv, table_parquet};
+use emab_report::{confidence, table, table_csv, table_parquet};
 use emab_sim::compare::sweep::{Manifest, Sweep, SweepCellResult, SweepFile, SweepFolder, columns};
 use emab_sim::{Finish, Folder, Shard, quoted};
 use serde_json::json;
@@ -150,9 +150,8 @@ fn shown(sweep: &Sweep, done: &[SweepCellResult], saved: bool) -> String {
             value.map_or(String::new(), ToString::to_string)
         }));
         let last = result.result.curve.last();
-        row.push(last.map_or(String::new(), |p| match sweep.file.runs {
-            1 => format!("{} (one run)", number(p.regret)),
-            _ => confidence(p.regret, p.stderr),
+        row.push(last.map_or(String::new(), |p| {
+            confidence(p.regret, p.stderr, sweep.file.runs)
         }));
         row
     });

@@ -84,7 +84,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
     }
     text += &format!(
         "\nRegret at the end: {}, at most {}.",
-        confidence(verified.regret.0, verified.regret.1),
+        confidence(verified.regret.0, verified.regret.1, args.runs),
         number(verified.max_regret)
     );
     if let Some(bound) = verified.theorem2 {

@@ -123,6 +123,7 @@ impl Tally {
                 gain_stderr: gain.stderr(),
                 // Set by `LearnerResult::against_optimum`.
                 regret_optimal: None,
+                quantiles: None,
             })
             .collect()
     }

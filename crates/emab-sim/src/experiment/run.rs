@@ -313,6 +313,8 @@ impl Experiment {
                     .collect(),
                 curve: learner.tally.curve(&self.checkpoints),
                 causes: learner.tally.causes(),
+                stuck: None,
+                groups: None,
                 steps: learner.tally.steps,
                 seconds: learner.seconds,
             })

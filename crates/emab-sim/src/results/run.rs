@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use emab::Conditions;
 use emab::RegretBreakdown;
 use emab::learners::ParameterValue;
+use emab::stats::{Quantiles, TwoGroups};
 
 /// Cumulative regret and gain at one episode, averaged over runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct CurvePoint {
     /// value is unknown, and in files of earlier versions.
     #[serde(default)]
     pub regret_optimal: Option<f64>,
+    /// Quantiles of the cumulative regret over the runs; none in files of earlier versions.
+    #[serde(default)]
+    pub quantiles: Option<Quantiles>,
 }
 
 /// The result of one learner.
@@ -40,6 +44,14 @@ pub struct LearnerResult {
     pub curve: Vec<CurvePoint>,
     /// The causes of the regret at the last checkpoint.
     pub causes: RegretBreakdown,
+    /// The share of stuck runs: those with a pair that the benchmark visits, visited at least 100 times in the last half of the run,
+    /// at which no choice of that half was as good as the benchmark's. None where the regret of a choice is not known, under drift, and in
+    /// files of earlier versions.
+    #[serde(default)]
+    pub stuck: Option<f64>,
+    /// Two groups of runs by final regret, if the runs fall into two; the interval of the mean is then unreliable.
+    #[serde(default)]
+    pub groups: Option<TwoGroups>,
     /// Steps of all runs together.
     pub steps: u64,
     /// The time it took; the only value that differs between runs of the same seed.
@@ -55,10 +67,10 @@ impl LearnerResult {
     /// ```
     /// use emab::RegretBreakdown;
     /// use emab_sim::results::{CurvePoint, LearnerResult, ReferenceValues};
-    /// let point = CurvePoint { episode: 10, regret: -1.0, stderr: 0.2, gain: 6.0, gain_stderr: 0.2, regret_optimal: None };
+    /// let point = CurvePoint { episode: 10, regret: -1.0, stderr: 0.2, gain: 6.0, gain_stderr: 0.2, regret_optimal: None, quantiles: None };
     /// let result = LearnerResult {
     ///     learner: "feedbal".into(), label: "feedbal".into(), parameters: Default::default(), curve: vec![point],
-    ///     causes: RegretBreakdown::default(), steps: 20, seconds: 0.0,
+    ///     causes: RegretBreakdown::default(), stuck: None, groups: None, steps: 20, seconds: 0.0,
     /// };
     /// let values = ReferenceValues { benchmark_value: 0.5, optimal_value: Some(0.75), ..Default::default() };
     /// assert_eq!(result.against_optimum(&values).curve[0].regret_optimal, Some(-1.0 + 10.0 * 0.25));

@@ -1,7 +1,34 @@
-//! Confidence intervals for a proportion.
+//! Confidence intervals for a mean over runs and for a proportion.
 
 /// The 97.5 % quantile of the normal distribution: half the width of a 95 % interval, in standard errors.
 pub const NORMAL_975: f64 = 1.959_963_984_540_054;
+
+/// Runs from which the interval of a mean uses the normal distribution; below, it uses Student's t.
+const NORMAL_FROM: u64 = 30;
+
+/// Half the width of the 95 % interval of a mean over this many runs: Student's t below 30 runs, the normal distribution from 30 on.
+/// Infinite for a single run.
+///
+/// ```
+/// use emab::stats::half_width;
+/// assert!((half_width(1.0, 5) - 2.776445105).abs() < 1e-8);
+/// assert_eq!(half_width(2.0, 30), 2.0 * emab::stats::NORMAL_975);
+/// assert_eq!((half_width(0.0, 5), half_width(0.0, 1)), (0.0, f64::INFINITY));
+/// ```
+pub fn half_width(stderr: f64, runs: u64) -> f64 {
+    match runs {
+        0 | 1 => f64::INFINITY,
+        NORMAL_FROM.. => NORMAL_975 * stderr,
+        _ => student_t_975(runs - 1) * stderr,
+    }
+}
+
+/// The 97.5 % quantile of Student's t distribution: `T^2 = v (1 - B) / B` with `B` beta distributed with parameters `v/2` and 1/2.
+fn student_t_975(degrees: u64) -> f64 {
+    let v = degrees as f64;
+    let b = quantile(0.05, 0.5 * v, 0.5);
+    (v * (1.0 - b) / b).sqrt()
+}
 
 /// The Clopper-Pearson interval for a probability after `hits` in `trials`: it misses with probability at most
 /// `1 - confidence` for every probability.
@@ -103,6 +130,17 @@ mod tests {
             assert!(
                 (1.0 - at_least(k + 1, n, high) - 0.025).abs() < 1e-9,
                 "{k} of {n}"
+            );
+        }
+    }
+
+    #[test]
+    fn student_t_by_a_table() {
+        // The 0.975 column of a printed table.
+        for (degrees, expected) in [(1, 12.7062), (2, 4.3027), (9, 2.2622), (28, 2.0484)] {
+            assert!(
+                (student_t_975(degrees) - expected).abs() < 5e-5,
+                "{degrees}"
             );
         }
     }
