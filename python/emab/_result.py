@@ -18,6 +18,7 @@ from emab._emab import (
     format_interval,
     format_number,
     regret_cells,
+    save_result,
     text_table,
 )
 from emab._optional import require
@@ -207,10 +208,11 @@ class Result:
             found = Problem.from_json(problem.read_text(encoding="utf-8"), str(problem))
         return cls.parse((Path(folder) / "run.json").read_text(encoding="utf-8"), found)
 
-    def save(self, folder: str | PathLike[str]) -> None:
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
         """Write a result folder as ``emab run --out`` does, for :meth:`read` and ``emab plot``.
 
-        It contains ``run.json``, ``curve.csv`` and, if the problem is known, ``problem.json``.
+        It contains ``run.json``, ``curve.csv`` and, if the problem is known, ``problem.json``. Nothing is written if the
+        folder contains the same result. Another result of emab there is a ``FileExistsError``, and ``force`` replaces it.
 
         >>> import tempfile
         >>> result = emab.run("parity", runs=20, episodes=100)
@@ -219,17 +221,10 @@ class Result:
         >>> emab.Result.read(folder).text == result.text
         True
         """
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        files = {"run.json": self.text, "curve.csv": self._csv()}
+        files = [("run.json", self.text.encode()), ("curve.csv", self._csv().encode())]
         if self.problem_file is not None:
-            files["problem.json"] = self.problem_file.to_json()
-        else:
-            # A file of an earlier result would be wrong here.
-            (path / "problem.json").unlink(missing_ok=True)
-        for name, content in files.items():
-            # Bytes, so that line ends are the same on every system.
-            (path / name).write_bytes(content.encode())
+            files.append(("problem.json", self.problem_file.to_json().encode()))
+        save_result(folder, "run", files, force)
 
     @property
     def labels(self) -> list[str]:

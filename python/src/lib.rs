@@ -9,6 +9,7 @@ mod array_pool;
 mod episode;
 mod errors;
 mod experiment;
+mod folder;
 mod gym;
 mod integers;
 mod learner;
@@ -41,6 +42,8 @@ mod _emab {
     use super::errors::ProblemError;
     #[pymodule_export]
     use super::experiment::Experiment;
+    #[pymodule_export]
+    use super::folder::save_result;
     #[pymodule_export]
     use super::gym::{EnvCore, VectorCore};
     #[pymodule_export]

@@ -302,6 +302,9 @@ pub struct Mdp {
     /// Write a .json file (the document of --json) or a .npz file (dense NumPy arrays).
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -381,14 +384,18 @@ pub struct Run {
     /// delay=batches:50, open=20, dropout=0.05, lost=0.1, override=0.2, drift=p:0.4@5000.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
-    /// Write curve.csv, run.json, problem.json, regret.svg and regret.png into this folder.
+    /// Write curve.csv, run.json, problem.json, regret.svg and regret.png into this folder. The same command continues an
+    /// interrupted run.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Run only the K-th of N parts of the runs; `emab merge` combines the parts.
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
     /// Continue an interrupted run in this folder, which was given to --out.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "shard"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "force", "shard"])]
     pub resume: Option<PathBuf>,
 }
 
@@ -410,6 +417,9 @@ pub struct Problems {
     /// Write the problems into this folder, one file each. `emab arena DIR` compares learners on them.
     #[arg(long, value_name = "DIR", requires = "random")]
     pub out: Option<PathBuf>,
+    /// Replace files of the same names.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -441,6 +451,9 @@ pub struct Arena {
     /// continues an interrupted arena.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder; finished cells of this arena are kept.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -451,6 +464,9 @@ pub struct Sweep {
     /// interrupted sweep.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder; finished cells of this sweep are kept.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Run only the K-th of N parts of the cells; `emab merge` combines the parts.
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
@@ -467,6 +483,9 @@ pub struct Merge {
     /// The folder for the result.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Replace other results of emab in the folder.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -489,6 +508,9 @@ pub struct Reproduce {
     /// The folder for figures and report.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub out: PathBuf,
+    /// Replace other results of emab in the folder.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -525,6 +547,9 @@ pub struct Plot {
     /// The .svg or .png file to write [default: regret.*, bound.* or sweep.* in the folder].
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }
 
 /// A count of at least 1; `_` may separate digits.

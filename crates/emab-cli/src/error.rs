@@ -80,9 +80,9 @@ impl From<FolderError> for CommandError {
     fn from(error: FolderError) -> CommandError {
         match error {
             FolderError::Build(error) => error.into(),
-            FolderError::Conflict(_) | FolderError::State(SimError::Foreign(_)) => {
-                CommandError::Input(error.to_string())
-            }
+            FolderError::Conflict(_)
+            | FolderError::Occupied(_)
+            | FolderError::State(SimError::Foreign(_)) => CommandError::Input(error.to_string()),
             other => CommandError::Work(other.to_string()),
         }
     }

@@ -9,6 +9,7 @@ mod conditions;
 mod docs;
 mod earlier_files;
 mod export;
+mod folders;
 mod invalid_arguments;
 mod mdp;
 mod policy;
