@@ -26,8 +26,8 @@ pub use error::SimError;
 pub use experiment::{
     BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder, FileError,
     Finish, Folder, FolderError, LearnerSource, LearnerState, PlannedRun, ProblemSource, Progress,
-    Resumed, RunFolder, RunPlan, State, check_checkpoints, has_result, log_spaced, merge_runs,
-    quoted, read_result, state_plot_name, write_file,
+    Resumed, RunFolder, RunPlan, RunSink, State, check_checkpoints, has_result, log_spaced,
+    merge_runs, quoted, read_result, state_plot_name, write_file,
 };
 pub use run_set::RunSet;
 pub use shard::{Shard, ShardError};

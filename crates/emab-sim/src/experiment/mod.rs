@@ -18,7 +18,7 @@ pub use builder::{BuildError, CHECKED_PAIRS, ExperimentBuilder, LearnerSource, P
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
 pub use merge::merge_runs;
 pub use result_folder::{FileError, Folder, FolderError, quoted, write_file};
-pub use run::{Control, Experiment, Finish, Progress};
+pub use run::{Control, Experiment, Finish, Progress, RunSink};
 pub use run_folder::{
     PlannedRun, Resumed, RunFolder, RunPlan, has_result, read_result, state_plot_name,
 };
