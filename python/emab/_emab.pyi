@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +25,20 @@ __all__ = [
     "builtin",
     "command",
     "critical_value",
+    "distribution_cells",
     "format_conditions",
     "format_interval",
     "format_number",
+    "group_notes",
     "regret_cells",
+    "runs_table",
     "save_result",
     "solve",
     "text_table",
+]
+
+RunArrays: TypeAlias = tuple[
+    npt.NDArray[np.uint64], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.bool_] | None
 ]
 
 class ProblemError(ValueError): ...
@@ -207,10 +214,14 @@ class Experiment:
         runs: int,
         seed: int,
         checkpoints: Sequence[int] | None = None,
+        record_at: Sequence[int] | None = None,
         shard: str | None = None,
     ) -> Experiment: ...
     @property
     def notes(self) -> list[str]: ...
+    @property
+    def recorded_episodes(self) -> list[int]: ...
+    def runs(self) -> list[RunArrays]: ...
     @property
     def is_complete(self) -> bool: ...
     def run(self, threads: int | None = None, watch: Callable[[int, int], None] | None = None) -> bool: ...
@@ -239,6 +250,11 @@ def solve(problem: Problem) -> str: ...
 def bounds(problem: Problem, learner: str, episodes: int) -> tuple[str, tuple[list[str], list[list[str]]]]: ...
 def format_conditions(conditions: str) -> str: ...
 def critical_value(runs: int) -> float: ...
+def distribution_cells(document: str) -> tuple[list[str], list[list[str]]] | None: ...
+def group_notes(document: str) -> list[str]: ...
+def runs_table(
+    format: str, labels: Sequence[str], episodes: Sequence[int], runs: Sequence[RunArrays]
+) -> bytes: ...
 def format_interval(mean: float, stderr: float, runs: int) -> str: ...
 def format_number(value: float) -> str: ...
 def regret_cells(document: str) -> tuple[list[str], list[list[str]]]: ...

@@ -26,9 +26,10 @@ pub use error::SimError;
 pub use experiment::{
     Begun, BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder,
     FileError, Finish, Folder, FolderContent, FolderError, FoundResult, LearnerSource,
-    LearnerState, NewFile, PlannedRun, ProblemSource, Progress, REPRODUCTION, ResultKind, Resumed,
-    RunFolder, RunPlan, State, check_checkpoints, has_result, log_spaced, merge_runs, quoted,
-    read_result, save_result, state_plot_name, write_file,
+    LearnerState, MergedRun, NewFile, PlannedRun, ProblemSource, Progress, REPRODUCTION,
+    RecordReader, RecordWriter, ResultKind, Resumed, RunFolder, RunPlan, RunSink, State,
+    check_checkpoints, has_result, log_spaced, merge_runs, quoted, read_result, save_result,
+    state_plot_name, write_file,
 };
 pub use run_set::RunSet;
 pub use shard::{Shard, ShardError};

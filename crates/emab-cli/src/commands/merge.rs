@@ -24,8 +24,7 @@ pub fn merge(args: &Merge, json: bool) -> Result<(), CommandError> {
         )));
     }
     if !folders.iter().any(contains_sweep) {
-        let (merged, state) = merge_runs(&folders)?;
-        return run::merged(merged, &state, args, json);
+        return run::merged(merge_runs(&folders)?, args, json);
     }
     let out = || Ok(Folder::create(&args.out)?);
     let (merged, begun) = merge_sweeps(&folders, out, args.force)?;

@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 
+use super::record_file::RECORDS;
 use super::result_folder::{Folder, FolderError, quoted};
 use super::run_call::RunCall;
 use super::run_folder::{CHECKPOINT, RESULT, SHARD};
@@ -47,7 +48,10 @@ impl ResultKind {
                     CHECKPOINT,
                     SHARD,
                     RESULT,
+                    RECORDS,
                     "curve.csv",
+                    "runs.csv",
+                    "runs.parquet",
                     "places.csv",
                     "problem.json",
                 ];

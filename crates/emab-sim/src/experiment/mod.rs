@@ -10,6 +10,7 @@ pub(crate) mod folder_content;
 mod folder_lock;
 pub(crate) mod merge;
 mod new_file;
+mod record_file;
 pub(crate) mod result_folder;
 mod run;
 mod run_call;
@@ -22,10 +23,11 @@ mod tests;
 pub use builder::{BuildError, CHECKED_PAIRS, ExperimentBuilder, LearnerSource, ProblemSource};
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
 pub use folder_content::{FolderContent, FoundResult, REPRODUCTION, ResultKind};
-pub use merge::merge_runs;
+pub use merge::{MergedRun, merge_runs};
 pub use new_file::{NewFile, write_file};
+pub use record_file::{RecordReader, RecordWriter};
 pub use result_folder::{FileError, Folder, FolderError, quoted};
-pub use run::{Control, Experiment, Finish, Progress};
+pub use run::{Control, Experiment, Finish, Progress, RunSink};
 pub use run_folder::{
     Begun, PlannedRun, Resumed, RunFolder, RunPlan, has_result, read_result, state_plot_name,
 };

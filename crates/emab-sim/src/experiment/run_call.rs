@@ -1,6 +1,8 @@
 //! What determines a run: two calls with equal values give the same result.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 
 use emab_problem::{Format, ProblemFile};
 use serde::Deserialize;
@@ -22,6 +24,8 @@ pub struct RunCall {
     seed: u64,
     /// As given, or all of them for a finished run, whose file has no others.
     checkpoints: Vec<u64>,
+    /// The episodes at which single runs are recorded: as given, or all of them for a finished run.
+    recorded: Option<Vec<u64>>,
     shard: Shard,
 }
 
@@ -69,6 +73,7 @@ impl RunCall {
             runs: plan.runs,
             seed: plan.seed,
             checkpoints: plan.checkpoints.clone(),
+            recorded: plan.recorded.clone(),
             shard: plan.shard,
         }
     }
@@ -80,8 +85,10 @@ impl RunCall {
 
     /// The call of a planned run, to compare with a finished one.
     pub(super) fn finished(run: &PlannedRun) -> RunCall {
+        let recorded = run.experiment.recorded_episodes().to_vec();
         RunCall {
             checkpoints: run.experiment.checkpoints.clone(),
+            recorded: Some(recorded).filter(|at| !at.is_empty()),
             ..RunCall::unfinished(run)
         }
     }
@@ -109,6 +116,7 @@ impl RunCall {
             runs: result.runs,
             seed: result.seed,
             checkpoints,
+            recorded: recorded(folder),
             shard: Shard::WHOLE,
         })
     }
@@ -136,6 +144,8 @@ impl RunCall {
         // Other episodes have other default checkpoints.
         let other = self.episodes == this.episodes && self.checkpoints != this.checkpoints;
         add(other, "other checkpoints".into());
+        let other = self.episodes == this.episodes && self.recorded != this.recorded;
+        add(other, "other episodes in the table of single runs".into());
         let shard = match this.shard {
             Shard::WHOLE => "all runs".into(),
             shard => format!("shard {shard}"),
@@ -143,6 +153,23 @@ impl RunCall {
         add(self.shard != this.shard, shard);
         (!words.is_empty()).then(|| format!("this call has {}", words.join(" and ")))
     }
+}
+
+/// The episodes in the table of single runs, which are the same for all runs; none if there is no table.
+fn recorded(folder: &Folder) -> Option<Vec<u64>> {
+    let table = BufReader::new(File::open(folder.file("runs.csv")).ok()?);
+    let (mut first, mut episodes) = (None, Vec::new());
+    for row in table.lines().skip(1) {
+        let row = row.ok()?;
+        // From the right, because the learner may have commas: stuck, gain, regret, episode, then learner and run.
+        let mut cells = row.rsplitn(5, ',');
+        let (episode, run) = (cells.nth(3)?.parse().ok()?, cells.next()?.to_owned());
+        if *first.get_or_insert_with(|| run.clone()) != run {
+            break;
+        }
+        episodes.push(episode);
+    }
+    Some(episodes)
 }
 
 impl fmt::Display for RunCall {

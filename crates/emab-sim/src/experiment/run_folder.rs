@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::builder::BuildError;
 use super::folder_content::{FolderContent, ResultKind};
+use super::record_file::{RECORDS, RecordReader, RecordWriter};
 use super::result_folder::{FileError, Folder, FolderError, quoted};
 use super::run::Experiment;
 use super::run_call::RunCall;
@@ -32,6 +33,9 @@ pub struct RunPlan {
     pub seed: u64,
     /// Checkpoints; empty for the default.
     pub checkpoints: Vec<u64>,
+    /// The episodes at which single runs are recorded, besides the last; none if they are not recorded, as in plans of earlier versions.
+    #[serde(default)]
+    pub recorded: Option<Vec<u64>>,
     /// The part of the runs to play.
     pub shard: Shard,
 }
@@ -63,15 +67,18 @@ impl PlannedRun {
         plan: RunPlan,
         count_choices: bool,
     ) -> Result<PlannedRun, BuildError> {
-        let experiment = Experiment::builder(&file)
+        let mut builder = Experiment::builder(&file)
             .learners(&plan.learners)
             .episodes(plan.episodes)
             .runs(plan.runs)
             .seed(plan.seed)
             .checkpoints(plan.checkpoints.clone())
             .count_choices(count_choices)
-            .shard(plan.shard)
-            .build()?;
+            .shard(plan.shard);
+        if let Some(at) = &plan.recorded {
+            builder = builder.record_runs(at.clone());
+        }
+        let experiment = builder.build()?;
         Ok(PlannedRun {
             file,
             plan,
@@ -220,15 +227,28 @@ impl RunFolder {
         self.folder.write_sealed(CHECKPOINT, &run.saved(state))
     }
 
-    /// Removes the saved state.
+    /// Removes the saved state and the records of its runs.
     pub fn remove_checkpoint(&self) -> Result<(), FileError> {
-        self.folder.remove(CHECKPOINT)
+        self.folder.remove(CHECKPOINT)?;
+        self.folder.remove(RECORDS)
     }
 
-    /// Writes a finished shard and removes the saved state.
+    /// Opens the records of single runs for writing; none if they are not recorded.
+    pub fn record_writer(&self, run: &PlannedRun) -> Result<Option<RecordWriter>, FileError> {
+        let recorded = !run.experiment.recorded_episodes().is_empty();
+        let writer = recorded.then(|| RecordWriter::open(&self.folder, &run.experiment));
+        writer.transpose()
+    }
+
+    /// The records of single runs; none if they are not recorded.
+    pub fn records(&self, run: &PlannedRun) -> Option<RecordReader> {
+        RecordReader::open(&[(&self.folder, run.experiment.clone())])
+    }
+
+    /// Writes a finished shard, whose records stay in the folder, and removes the saved state.
     pub fn finish_shard(&self, run: &PlannedRun, state: &State) -> Result<(), FolderError> {
         self.folder.write_sealed(SHARD, &run.saved(state))?;
-        Ok(self.remove_checkpoint()?)
+        Ok(self.folder.remove(CHECKPOINT)?)
     }
 
     /// Writes the result document.
