@@ -60,7 +60,9 @@ fn resume(path: &Path, threads: usize, json: bool) -> Result<(), CommandError> {
             show(&result, json)
         }
         (folder, Resumed::Unfinished(run, state)) => {
-            Session::of(*run, Some(folder), threads, json)?.play(state)
+            let session = Session::of(*run, Some(folder), threads, json)?;
+            session.warn();
+            session.play(state)
         }
     }
 }
@@ -78,6 +80,8 @@ pub fn merged(merged: MergedRun, args: &Merge, json: bool) -> Result<(), Command
 struct Session {
     run: PlannedRun,
     folder: Option<RunFolder>,
+    /// The warnings of its experiment.
+    warnings: Vec<String>,
     threads: usize,
     json: bool,
 }
@@ -94,7 +98,7 @@ impl Session {
         Session::of(run, folder.map(RunFolder::new), threads, json)
     }
 
-    /// A session; prints the warnings of its experiment.
+    /// A session with an open folder.
     fn of(
         run: PlannedRun,
         folder: Option<RunFolder>,
@@ -105,21 +109,27 @@ impl Session {
             .experiment
             .warnings()
             .map_err(CommandError::of(&run.file))?;
-        warnings.iter().for_each(|words| terminal::note(words));
         Ok(Session {
             run,
             folder,
+            warnings,
             threads,
             json,
         })
     }
 
-    /// Takes the folder, and says what it contains already.
+    fn warn(&self) {
+        self.warnings.iter().for_each(|words| terminal::note(words));
+    }
+
+    /// Takes the folder, and says what it contains already, and what to know about the run.
     fn begin(&self, state: &State, force: bool) -> Result<Begun, CommandError> {
         let Some(folder) = &self.folder else {
+            self.warn();
             return Ok(Begun::New);
         };
         let begun = folder.begin(&self.run, state, force)?;
+        self.warn();
         let path = folder.folder().path().display();
         match &begun {
             Begun::New => {}
