@@ -15,7 +15,7 @@ use emab_sim::{BuildError, FileError, FolderError, SimError};
 pub enum CommandError {
     /// The input or the call is invalid: exit code 2.
     Input(String),
-    /// A problem file is invalid: exit code 2, shown with its line.
+    /// A problem file or a sweep file is invalid: exit code 2, shown with its line.
     Problem(Box<ReadError>),
     /// The work failed: exit code 1.
     Work(String),
@@ -97,6 +97,16 @@ impl From<SweepFolderError> for CommandError {
     }
 }
 
+impl From<SweepError> for CommandError {
+    fn from(error: SweepError) -> CommandError {
+        match error {
+            SweepError::File(error) => CommandError::Problem(error),
+            SweepError::Cell(_, BuildError::Simulation(_)) => CommandError::Work(error.to_string()),
+            other => CommandError::Input(other.to_string()),
+        }
+    }
+}
+
 impl From<FindError> for CommandError {
     fn from(error: FindError) -> CommandError {
         match error {
@@ -121,7 +131,6 @@ macro_rules! from_text {
 }
 
 from_text! {
-    SweepError: SweepError::Cell(_, BuildError::Simulation(_)),
     FileError: _,
     ServeError: ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_),
     TokenError: TokenError::Read { .. } | TokenError::Write { .. } | TokenError::Busy { .. } | TokenError::Random(_)

@@ -30,6 +30,8 @@ pub fn show(
 ) -> Result<(), CommandError> {
     match json {
         true => print_json(document),
+        // On a terminal long sentences wrap between words, as tables do.
+        false if io::stdout().is_terminal() => print(&emab_report::wrap(&text(), width())),
         false => print(&text()),
     }
 }
@@ -69,8 +71,13 @@ pub fn complain(error: &CommandError) {
     }
 }
 
-/// The width of tables: that of the terminal, or 100 without one.
+/// The width of tables: `COLUMNS` if it is set, that of the terminal, or 100 without one.
 pub fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok();
+    let columns = columns.and_then(|columns| columns.trim().parse().ok());
+    if let Some(columns) = columns.filter(|columns| *columns > 0) {
+        return columns;
+    }
     let size = io::stdout()
         .is_terminal()
         .then(terminal_size::terminal_size)

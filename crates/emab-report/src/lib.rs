@@ -31,4 +31,4 @@ pub use run_table::{
     bound_note, bound_series, confidence, curve_csv, regret_cells, regret_rows, regret_series,
     regret_table,
 };
-pub use text_table::{number, table};
+pub use text_table::{number, table, wrap};
