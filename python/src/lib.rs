@@ -55,7 +55,8 @@ mod _emab {
     use super::sweep::Sweep;
     #[pymodule_export]
     use super::tables::{
-        critical_value, format_conditions, format_interval, format_number, regret_cells, text_table,
+        critical_value, did_you_mean, format_conditions, format_interval, format_number,
+        regret_cells, text_table,
     };
 
     use super::*;

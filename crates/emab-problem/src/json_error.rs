@@ -10,16 +10,19 @@ use serde_json::error::Category;
 /// let error = |text| json_error(&serde_json::from_str::<Vec<u64>>(text).unwrap_err(), "`/steps`");
 /// assert_eq!(error("3"), "`/steps` must be a list, got 3; write it in brackets, such as [1, 2]");
 /// assert_eq!(error("[\"3\"]"), "`/steps` must be a whole number from 0 on, got the text `3`; write it without quotes");
-/// assert_eq!(error("[1, 2"), "this is not JSON (line 1, character 6): it ends before a list is closed");
+/// assert_eq!(error("[1, 2"), "this is not JSON (character 6): it ends before a list is closed");
 /// ```
 pub fn json_error(error: &serde_json::Error, subject: &str) -> String {
     let message = message(error);
     match error.classify() {
         Category::Data | Category::Io => value_error(&message, subject),
         Category::Syntax | Category::Eof => {
-            let (line, character) = (error.line(), error.column());
-            let what = syntax_words(&message);
-            format!("this is not JSON (line {line}, character {character}): {what}")
+            let line = match error.line() {
+                0 | 1 => String::new(),
+                line => format!("line {line}, "),
+            };
+            let (character, what) = (error.column(), syntax_words(&message));
+            format!("this is not JSON ({line}character {character}): {what}")
         }
     }
 }
@@ -279,10 +282,10 @@ mod tests {
 {"step": 1, "range": 1} | must be a list of 2 values, got 1; write it in brackets
 {"step": 1, "scale": "lin"} | must be `linear` or `log`
 {"step": 1, "scale": "lgo"} | must be `linear` or `log` (did you mean `log`?), got `lgo`
-{"step": 1, "scale": 3} | this is not JSON (line 1, character 22): there is no JSON value here
+{"step": 1, "scale": 3} | this is not JSON (character 22): there is no JSON value here
 {"step": 1, "name": 3} | must be a text, got 3; write it in double quotes
 {"step": 1, "last": "yes"} | must be true or false, got the text `yes`
-{"step": 1 | this is not JSON (line 1, character 10): it ends before an object is closed
+{"step": 1 | this is not JSON (character 10): it ends before an object is closed
 {"step": 1,} | remove the comma before the closing bracket
 {"step" 1} | a `:` is missing
 {step: 1} | the name of a field must stand in double quotes

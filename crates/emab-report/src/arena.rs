@@ -7,7 +7,7 @@ use emab_sim::results::{
 
 use crate::csv_parquet::table_csv;
 use crate::run_table::confidence;
-use crate::text_table::{number, table};
+use crate::text_table::{number, table, wrap};
 
 /// With more problems there is only the summary.
 const SHOWN: usize = 12;
@@ -102,11 +102,10 @@ fn ratios_text(tallied: &[ArenaSummary], width: usize) -> String {
         "problems",
         "vs optimum, geometric mean",
     ];
-    format!(
-        "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy\n\
-         divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.\n{}",
-        table(&header, &rows, width)
-    )
+    let head = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
+                divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
 }
 
 /// One problem: values, learners, and learners left out.
@@ -209,11 +208,10 @@ fn summary_text(tallied: &[ArenaSummary], width: usize) -> String {
         "worse",
         "",
     ];
-    format!(
-        "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired\n\
-         difference, each by itself: of twenty that make no difference one seems to.\n{}",
-        table(&header, &rows, width)
-    )
+    let head = "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired \
+                difference, each by itself: of twenty that make no difference one seems to.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
 }
 
 /// CSV with one row per problem and learner; learners left out have the reason as a note.

@@ -1,5 +1,7 @@
 //! Tables that fit a terminal: cells wrap between words, and a table that is still too wide continues below with the same rows.
 
+use std::collections::HashSet;
+
 use unicode_width::UnicodeWidthStr;
 
 pub(crate) use emab_sim::results::fixed;
@@ -15,7 +17,7 @@ const NARROWEST: usize = 6;
 /// A table with a header; columns whose every entry is a number stand to the right.
 ///
 /// Cells wrap between words if the table is wider than `width`. If it is too wide even then, it is divided: the columns that do
-/// not fit follow below, after the first column again.
+/// not fit follow below, after the columns that identify a row.
 ///
 /// ```
 /// let table = emab_report::table(&["learner", "regret"], &[vec!["feedbal".into(), "366.5".into()]], 80);
@@ -94,12 +96,33 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Divides the columns so that each part fits; every part begins with the first column.
-fn groups<'a, 'b>(columns: &'b [Column<'a>], width: usize) -> Vec<Vec<&'b Column<'a>>> {
-    let Some((first, others)) = columns.split_first() else {
-        return Vec::new();
+/// The number of leading columns that identify a row, if they leave room for others; otherwise the first alone.
+fn keys(columns: &[Column<'_>], width: usize) -> usize {
+    let rows = columns.first().map_or(0, |column| column.cells.len());
+    let identify = |count: &usize| {
+        let row = |i: usize| {
+            let of_row = columns[..*count].iter().map(|column| column.cells[i]);
+            of_row.collect::<Vec<_>>()
+        };
+        (0..rows).map(row).collect::<HashSet<_>>().len() == rows
     };
-    let mut groups = vec![vec![first]];
+    let count = (1..columns.len()).find(identify).unwrap_or(1);
+    let least = total(
+        columns[..count.min(columns.len())]
+            .iter()
+            .map(|it| it.least),
+    );
+    if least <= width / 2 { count } else { 1 }
+}
+
+/// Divides the columns so that each part fits; every part begins with the columns that identify a row.
+fn groups<'a, 'b>(columns: &'b [Column<'a>], width: usize) -> Vec<Vec<&'b Column<'a>>> {
+    if total(columns.iter().map(|column| column.least)) <= width {
+        return vec![columns.iter().collect()];
+    }
+    let (first, others) = columns.split_at(keys(columns, width).min(columns.len()));
+    let first: Vec<&Column<'_>> = first.iter().collect();
+    let mut groups = vec![first.clone()];
     for column in others {
         let last = groups.len() - 1;
         let group = &groups[last];
@@ -107,8 +130,9 @@ fn groups<'a, 'b>(columns: &'b [Column<'a>], width: usize) -> Vec<Vec<&'b Column
             .iter()
             .map(|column| column.least)
             .chain([column.least]);
-        if group.len() > 1 && total(least) > width {
-            groups.push(vec![first, column]);
+        if group.len() > first.len() && total(least) > width {
+            let keys = first.iter().copied();
+            groups.push(keys.chain([column]).collect());
         } else {
             groups[last].push(column);
         }
@@ -325,8 +349,17 @@ mod tests {
     }
 
     #[test]
+    fn a_divided_table_repeats_the_columns_that_identify_a_row() {
+        let header = ["t", "x", "first_long_column", "second_long_column"];
+        let rows = rows(&[&["1", "a", "3", "4"], &["1", "b", "5", "6"]]);
+        let text = table(&header, &rows, 30);
+        assert_eq!(text.matches(" t   x ").count(), 2, "{text}");
+    }
+
+    #[test]
     fn an_empty_table_is_its_header() {
         assert!(table(&["a", "b"], &[], 80).starts_with(" a   b\n"));
         assert_eq!(table(&[], &[], 80), "");
+        assert_eq!(table(&[], &[], 0), "");
     }
 }

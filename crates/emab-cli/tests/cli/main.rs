@@ -10,6 +10,7 @@ mod docs;
 mod earlier_files;
 mod export;
 mod invalid_arguments;
+mod manners;
 mod mdp;
 mod policy;
 mod reproduce;

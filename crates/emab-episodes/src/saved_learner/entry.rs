@@ -213,7 +213,6 @@ fn resolve(
 
 /// The error in plain words, with the character: each line is parsed by itself, so the parser's line number is always 1.
 pub(super) fn json_error_text(error: &serde_json::Error) -> String {
-    let place = format!("character {}", error.column());
-    let what = json_error(error, &format!("the value before {place}"));
-    what.replace("line 1, ", "")
+    let subject = format!("the value that ends at character {}", error.column());
+    json_error(error, &subject)
 }

@@ -26,7 +26,7 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
 pub fn read_at<T: DeserializeOwned>(bytes: &[u8], within: &str) -> Result<T, Rejection> {
     let malformed = |error: &serde_json::Error, pointer: String| {
         let subject = match pointer.as_str() {
-            "" => "the body".to_owned(),
+            "" => "the JSON object".to_owned(),
             pointer => format!("`{}`", short(pointer)),
         };
         Rejection::malformed(json_error(error, &subject)).at(pointer)

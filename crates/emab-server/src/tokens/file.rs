@@ -180,7 +180,7 @@ impl TokenStore for TokenFile {
 
 fn parse(text: &str) -> Result<Vec<Token>, String> {
     let tokens: Vec<Token> = crate::domain::json::read(text.as_bytes())
-        .map_err(|error| error.detail.replace("the body", "the file"))?;
+        .map_err(|error| error.detail.replace("the JSON object", "the file"))?;
     for (i, token) in tokens.iter().enumerate() {
         let place = |what: &dyn std::fmt::Display| format!("token {} of the list: {what}", i + 1);
         token.check().map_err(|error| place(&error))?;
