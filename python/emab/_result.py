@@ -16,6 +16,7 @@ from emab._emab import (
     Problem,
     critical_value,
     distribution_cells,
+    did_you_mean,
     format_conditions,
     format_interval,
     format_number,
@@ -274,7 +275,8 @@ class Result:
                 return found[0]
             if found:
                 raise KeyError(f"there are {len(found)} learners `{label}`: {', '.join(c.label for c in found)}")
-        raise KeyError(f"there is no learner `{label}`; there are {', '.join(self.labels)}")
+        near = did_you_mean(label, self.labels)
+        raise KeyError(f"there is no learner `{label}`{near}; there are {', '.join(self.labels)}")
 
     def _columns(self) -> dict[str, Any]:
         """Return the columns of ``curve.csv``, and the interval."""

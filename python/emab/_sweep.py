@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -20,6 +21,7 @@ from emab._optional import require
 from emab._problem import ProblemLike, load
 from emab._progress import Progress, progress_bar
 from emab._result import Curve
+from emab._warnings import category
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,6 +180,9 @@ def sweep(
     8
     """
     found = read_sweep(sweep, problem)
+    for note in found.sweep.notes:
+        kind, message = category(note)
+        warnings.warn(message, kind, stacklevel=2)
     with progress_bar(progress, "sweeping") as report:
         cells = found.sweep.run("1/1", threads, report)
     return SweepResult.of(found.sweep, cells)

@@ -7,32 +7,30 @@ use emab_sim::results::{
 
 use crate::csv_parquet::table_csv;
 use crate::run_table::confidence;
-use crate::text_table::{number, table};
+use crate::text_table::{number, table, wrap};
 
-/// Wider than any table.
-const MAX_WIDTH: usize = 1000;
 /// With more problems there is only the summary.
 const SHOWN: usize = 12;
 
 /// All tables: one per problem with the learners left out, and a summary over all problems.
 ///
-/// Cells are not wrapped, so that rows can be compared.
+/// The tables fit `width`.
 ///
 /// ```
 /// # use emab_sim::results::{ArenaSetting, ArenaProblem, ArenaResult, ExcludedLearner};
 /// let left = ExcludedLearner { label: "ucb1".into(), why: "too many sequences".into() };
 /// let problem = ArenaProblem::judge(ArenaSetting::default(), 10, &[], vec![left]);
 /// let result = ArenaResult { version: "".into(), seed: 1, runs: 2, episodes: 10, problems: vec![problem] };
-/// assert!(emab_report::arena_text(&result).ends_with("Left out: ucb1: too many sequences\n"));
+/// assert!(emab_report::arena_text(&result, 100).ends_with("Left out: ucb1: too many sequences\n"));
 /// ```
-pub fn arena_text(result: &ArenaResult) -> String {
+pub fn arena_text(result: &ArenaResult, width: usize) -> String {
     let mut text = format!(
         "{} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
         result.runs, result.episodes, result.seed
     );
     if result.problems.len() <= SHOWN {
         for problem in &result.problems {
-            text += &format!("\n{}\n", problem_text(problem, result.runs));
+            text += &format!("\n{}\n", problem_text(problem, result.runs, width));
         }
     } else {
         text += &format!(
@@ -44,15 +42,15 @@ pub fn arena_text(result: &ArenaResult) -> String {
         let tallied = result.tallied();
         text += &format!(
             "\n{}\n\n{}\n",
-            summary_text(&tallied),
-            ratios_text(&tallied)
+            summary_text(&tallied, width),
+            ratios_text(&tallied, width)
         );
     }
     text
 }
 
 /// The ratios of each learner to FeedBAL over all problems.
-fn ratios_text(tallied: &[ArenaSummary]) -> String {
+fn ratios_text(tallied: &[ArenaSummary], width: usize) -> String {
     let interval = |it: Interval, factor: f64, unit: &str| {
         let shown =
             |value: f64| format!("{:.*}", if unit.is_empty() { 2 } else { 0 }, factor * value);
@@ -104,15 +102,14 @@ fn ratios_text(tallied: &[ArenaSummary]) -> String {
         "problems",
         "vs optimum, geometric mean",
     ];
-    format!(
-        "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy\n\
-         divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.\n{}",
-        table(&header, &rows, MAX_WIDTH)
-    )
+    let head = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
+                divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
 }
 
 /// One problem: values, learners, and learners left out.
-fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
+fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
     let ground = &problem.ground;
     let values = &ground.values;
     let better = values
@@ -144,7 +141,7 @@ fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
     if values.estimator == "paired" {
         text += "regret is estimated: the benchmark is played beside, on the same draws\n";
     }
-    text += &table(&header, &rows, MAX_WIDTH);
+    text += &table(&header, &rows, width);
     // One line per reason: several settings of a learner share it.
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for left in &problem.left_out {
@@ -191,7 +188,7 @@ fn digits(value: f64) -> String {
 }
 
 /// Summary of each learner over all problems.
-fn summary_text(tallied: &[ArenaSummary]) -> String {
+fn summary_text(tallied: &[ArenaSummary], width: usize) -> String {
     let row = |one: &ArenaSummary| {
         let place = format!("{:.2}", one.place);
         let counts = [one.best, one.within_noise, one.better, one.worse];
@@ -211,11 +208,10 @@ fn summary_text(tallied: &[ArenaSummary]) -> String {
         "worse",
         "",
     ];
-    format!(
-        "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired\n\
-         difference, each by itself: of twenty that make no difference one seems to.\n{}",
-        table(&header, &rows, MAX_WIDTH)
-    )
+    let head = "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired \
+                difference, each by itself: of twenty that make no difference one seems to.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
 }
 
 /// CSV with one row per problem and learner; learners left out have the reason as a note.

@@ -35,4 +35,4 @@ pub use run_table::{
 pub use runs_table::{
     distribution_rows, distribution_table, final_regret, group_notes, stuck_share, write_runs,
 };
-pub use text_table::{number, table};
+pub use text_table::{number, table, wrap};

@@ -70,7 +70,9 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     let written = folder
         .map(|folder| write(folder.folder(), &result))
         .transpose();
-    terminal::show(json, &document(&result), || arena_text(&result))?;
+    terminal::show(json, &document(&result), || {
+        arena_text(&result, terminal::width())
+    })?;
     written.map(|_| ())
 }
 

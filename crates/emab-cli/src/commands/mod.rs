@@ -56,7 +56,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Problems(args) => problems::problems(&args, json),
         Command::Learners { names } => learners::learners(&names, json),
         Command::Token(args) => token::token(args, json),
-        Command::Schema => terminal::print(emab_problem::SCHEMA),
+        Command::Schema => terminal::print_verbatim(emab_problem::SCHEMA),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "emab", &mut text);

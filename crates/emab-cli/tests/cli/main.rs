@@ -11,6 +11,7 @@ mod earlier_files;
 mod export;
 mod folders;
 mod invalid_arguments;
+mod manners;
 mod mdp;
 mod policy;
 mod reproduce;
