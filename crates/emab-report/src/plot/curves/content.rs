@@ -185,7 +185,14 @@ fn draw_marks(
     for part in plane.area.line(places) {
         let length: f64 = part.windows(2).map(|pair| distance(pair[0], pair[1])).sum();
         let apart = length / MARKS as f64;
-        for place in along(&part, apart, apart / 2.0) {
+        // Marks of lines that are close to each other are not at the same place.
+        let first = match marker {
+            Marker::Triangle => 0.2,
+            Marker::Square => 0.4,
+            Marker::Diamond => 0.6,
+            Marker::Circle => 0.8,
+        };
+        for place in along(&part, apart, first * apart) {
             canvas.marker(place, marker, line.stroke.ink);
         }
     }
