@@ -9,6 +9,16 @@ fn has(svg: &str, words: &str) {
     }
 }
 
+/// The figure of a folder, in a new file.
+fn drawn(dir: &TestDir, folder: &str, call: &str) -> String {
+    let name = (0..)
+        .map(|i| format!("{i}.svg"))
+        .find(|name| !dir.exists(name));
+    let name = name.unwrap();
+    dir.emab(&format!("plot @/{folder} --output @/{name} {call}"));
+    dir.text(&name)
+}
+
 fn run() -> TestDir {
     let dir = TestDir::new();
     let learners = "--learner feedbal:sigma2=0.1 --learner feedbal:sigma2=0.4 --learner random";
@@ -39,14 +49,9 @@ fn a_figure_is_written_as_pdf_svg_and_png() {
 #[test]
 fn learners_are_chosen_and_named() {
     let dir = run();
-    let drawn = |call: &[&str]| {
-        let mut all = vec!["plot", "@/run", "--output", "@/figure.svg"];
-        all.extend(call);
-        dir.emab(&all.join(" "));
-        dir.text("figure.svg")
-    };
+    let drawn = |call: &str| drawn(&dir, "run", call);
     let svg =
-        drawn(&["--learner random --label feedbal:sigma2=0.4=Wide --learner feedbal:sigma2=0.4"]);
+        drawn("--learner random --label feedbal:sigma2=0.4=Wide --learner feedbal:sigma2=0.4");
     has(&svg, "random | Wide");
     assert!(!svg.contains("sigma2=0.1"));
     assert!(
@@ -55,7 +60,7 @@ fn learners_are_chosen_and_named() {
     );
     // The name stands for all learners of that name.
     let svg =
-        drawn(&["--learner feedbal --label random=Chance --x-label n --y-label R --y-range :50"]);
+        drawn("--learner feedbal --label random=Chance --x-label n --y-label R --y-range :50");
     has(&svg, "feedbal:sigma2=0.1 | feedbal:sigma2=0.4 | n | R | 50");
     assert!(!svg.contains(">Chance<") && !svg.contains(">episodes<"));
     dir.rejects_each(
@@ -136,10 +141,7 @@ fn a_sweep_is_drawn_for_some_learners() {
          [grid]\nproblem.p = [0.4, 0.8]\nlearner.sigma2 = [0.1, 0.2]\n",
     );
     dir.emab("sweep @/sweep.toml --out @/sweep");
-    let drawn = |call: &str| {
-        dir.emab(&format!("plot @/sweep --output @/figure.svg {call}"));
-        dir.text("figure.svg")
-    };
+    let drawn = |call: &str| drawn(&dir, "sweep", call);
     let map = drawn("--learner feedbal --label feedbal=FeedBAL --x-label p");
     has(&map, "FeedBAL | p | learner.sigma2");
     assert!(!map.contains(">ucb1v<"));
