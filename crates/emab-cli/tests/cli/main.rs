@@ -13,6 +13,7 @@ mod folders;
 mod invalid_arguments;
 mod manners;
 mod mdp;
+mod plots;
 mod policy;
 mod reproduce;
 mod runs;
