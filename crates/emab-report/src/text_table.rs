@@ -74,7 +74,7 @@ pub(crate) fn fits(header: &[&str], rows: &[Vec<String>], width: usize) -> bool 
     (0..header.len()).map(longest).sum::<usize>() <= width
 }
 
-fn is_number(text: &str) -> bool {
+pub(crate) fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+')
         && text.chars().all(|c| !c.is_alphabetic() || c == 'e')
 }

@@ -32,7 +32,7 @@ use self::kuva_fixes::split_dashes;
 
 pub use self::arena_map::draw_arena;
 pub use self::curves::{PlotOptions, Series, SeriesPoint, draw_curves};
-pub use self::regret_map::{draw_regret_map, regret_map_csv};
+pub use self::regret_map::{draw_regret_map, read_regret_map, regret_map_csv};
 pub use self::sweep_lines::draw_sweep_lines;
 pub use self::sweep_map::{HeatAxis, HeatCell, HeatMap, draw_heat_maps};
 

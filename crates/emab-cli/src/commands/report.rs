@@ -1,0 +1,145 @@
+//! `emab report`: one HTML page of result folders.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use emab_report::{Entry, Record, RunRecord, SweepRecord, read_regret_map, report as document};
+use emab_sim::background::{ProblemSummary, RunBackground, arena_command, run_command};
+use emab_sim::compare::sweep::{Manifest, contains_sweep, read_sweep};
+use emab_sim::compare::{contains_arena, read_arena};
+use emab_sim::{Folder, has_result, quoted, read_result, write_file};
+use serde_json::json;
+
+use super::ending;
+use super::plot::problem_of;
+use super::plot_sweep::plot_sweep;
+use crate::args::{Args, Command, Report};
+use crate::error::CommandError;
+use crate::terminal;
+
+pub fn report(args: &Report, json: bool) -> Result<(), CommandError> {
+    let out = out(args)?;
+    let entries = args.folders.iter().map(|folder| entry(folder));
+    let entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
+    let html = document(&entries).html();
+    write(&out, html.as_bytes(), args.force)?;
+    let written = out.display().to_string();
+    terminal::show(json, &json!({"written": [written]}), || {
+        format!("wrote {written}")
+    })
+}
+
+/// The file to write.
+fn out(args: &Report) -> Result<PathBuf, CommandError> {
+    match (&args.out, args.folders.as_slice()) {
+        (Some(path), _) if ending(path) != "html" => Err(CommandError::input(format!(
+            "--out must end in .html, got {}",
+            path.display()
+        ))),
+        (Some(path), _) => Ok(path.clone()),
+        (None, [folder]) => Ok(folder.join("report.html")),
+        (None, _) => Err(CommandError::input(
+            "the report of several folders needs --out FILE.html",
+        )),
+    }
+}
+
+/// Writes the page; a file with another content is replaced only by `force`.
+fn write(path: &Path, content: &[u8], force: bool) -> Result<(), CommandError> {
+    match fs::read(path) {
+        Ok(present) if present == content => Ok(()),
+        Ok(_) if !force => Err(CommandError::input(format!(
+            "{} exists, and is not this report; --force replaces it",
+            path.display()
+        ))),
+        _ => Ok(write_file(path, content)?),
+    }
+}
+
+/// The content of a result folder.
+fn entry(path: &Path) -> Result<Entry, CommandError> {
+    let folder = Folder::open(path).map_err(|error| CommandError::input(error.to_string()))?;
+    let (record, command) = if contains_sweep(&folder) {
+        sweep(&folder)?
+    } else if has_result(&folder) {
+        run(&folder)?
+    } else if contains_arena(&folder) {
+        let result = read_arena(&folder)?;
+        let command = arena_command(&result);
+        (Record::Arena(result.into()), command)
+    } else {
+        return Err(CommandError::input(format!(
+            "{} contains no finished result: it has no run.json, sweep.json or arena.json, which `emab run`, `emab sweep` and \
+             `emab arena` write with --out",
+            quoted(path)
+        )));
+    };
+    Ok(Entry {
+        folder: path.display().to_string(),
+        record,
+        command,
+    })
+}
+
+fn run(folder: &Folder) -> Result<(Record, String), CommandError> {
+    let result = read_result(folder)?;
+    let places = match folder.has("places.csv") {
+        true => read_regret_map(&folder.read("places.csv")?),
+        false => Ok(Vec::new()),
+    };
+    let places = places.map_err(|fault| {
+        let file = folder.file("places.csv").display().to_string();
+        CommandError::Work(format!("{file} is damaged: {fault}"))
+    })?;
+    let background = match folder.has("problem.json") {
+        true => {
+            let file = problem_of(folder, &result)?;
+            let located = CommandError::of_cell(&file);
+            Some(RunBackground::of(&result, file.clone()).map_err(located)?)
+        }
+        false => None,
+    };
+    let command = run_command(&result, &quoted(&folder.file("problem.json")));
+    let record = RunRecord {
+        result,
+        background,
+        places,
+    };
+    Ok((Record::Run(record.into()), command))
+}
+
+fn sweep(folder: &Folder) -> Result<(Record, String), CommandError> {
+    let manifest = Manifest::read(folder)?;
+    let (sweep, cells) = read_sweep(folder)?;
+    let problem = ProblemSummary::of(manifest.problem()?)?;
+    let command = format!("emab sweep {}", quoted(Path::new(&manifest.file)));
+    let record = SweepRecord {
+        plot: sweep_plot(folder),
+        version: manifest.version,
+        text: manifest.text,
+        sweep,
+        cells,
+        problem,
+    };
+    Ok((Record::Sweep(record.into()), command))
+}
+
+/// The plot that `emab plot DIR` draws, or why it draws none.
+fn sweep_plot(folder: &Folder) -> Result<String, String> {
+    let call = [
+        "emab".as_ref(),
+        "plot".as_ref(),
+        "--".as_ref(),
+        folder.path(),
+    ];
+    let call = Args::try_parse_from(call).map_err(|error| error.to_string())?;
+    let Command::Plot(args) = call.command else {
+        return Err("`emab plot` is not available".into());
+    };
+    match plot_sweep(folder, &args) {
+        Ok(picture) => Ok(picture.svg),
+        Err(CommandError::Input(why) | CommandError::Work(why)) => Err(why),
+        Err(_) => Err("`emab plot` cannot draw this sweep".into()),
+    }
+}
