@@ -59,7 +59,7 @@ mod _emab {
     #[pymodule_export]
     use super::tables::{
         critical_value, distribution_cells, format_conditions, format_interval, format_number,
-        group_notes, regret_cells, text_table,
+        group_notes, regret_cells, report_page, text_table,
     };
 
     use super::*;

@@ -30,7 +30,7 @@ pub use plot::{
     regret_map_csv,
 };
 pub use policy::{policy_table, sequence_text};
-pub use report::{Entry, Record, RunRecord, SweepRecord, report};
+pub use report::{Content, Entry, RunContent, SweepContent, report};
 pub use run_table::{
     bound_note, bound_series, confidence, curve_csv, regret_cells, regret_rows, regret_series,
     regret_table,

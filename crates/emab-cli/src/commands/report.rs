@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use emab_report::{Entry, Record, RunRecord, SweepRecord, read_regret_map, report as document};
+use emab_report::{Content, Entry, RunContent, SweepContent, read_regret_map, report as document};
 use emab_sim::background::{ProblemSummary, RunBackground, arena_command, run_command};
 use emab_sim::compare::sweep::{Manifest, contains_sweep, read_sweep};
 use emab_sim::compare::{contains_arena, read_arena};
@@ -60,14 +60,14 @@ fn write(path: &Path, content: &[u8], force: bool) -> Result<(), CommandError> {
 /// The content of a result folder.
 fn entry(path: &Path) -> Result<Entry, CommandError> {
     let folder = Folder::open(path).map_err(|error| CommandError::input(error.to_string()))?;
-    let (record, command) = if contains_sweep(&folder) {
+    let (content, command) = if contains_sweep(&folder) {
         sweep(&folder)?
     } else if has_result(&folder) {
         run(&folder)?
     } else if contains_arena(&folder) {
         let result = read_arena(&folder)?;
         let command = arena_command(&result);
-        (Record::Arena(result.into()), command)
+        (Content::Arena(result.into()), command)
     } else {
         return Err(CommandError::input(format!(
             "{} contains no finished result: it has no run.json, sweep.json or arena.json, which `emab run`, `emab sweep` and \
@@ -77,12 +77,12 @@ fn entry(path: &Path) -> Result<Entry, CommandError> {
     };
     Ok(Entry {
         folder: path.display().to_string(),
-        record,
+        content,
         command,
     })
 }
 
-fn run(folder: &Folder) -> Result<(Record, String), CommandError> {
+fn run(folder: &Folder) -> Result<(Content, String), CommandError> {
     let result = read_result(folder)?;
     let places = match folder.has("places.csv") {
         true => read_regret_map(&folder.read("places.csv")?),
@@ -101,20 +101,20 @@ fn run(folder: &Folder) -> Result<(Record, String), CommandError> {
         false => None,
     };
     let command = run_command(&result, &quoted(&folder.file("problem.json")));
-    let record = RunRecord {
+    let content = RunContent {
         result,
         background,
         places,
     };
-    Ok((Record::Run(record.into()), command))
+    Ok((Content::Run(content.into()), command))
 }
 
-fn sweep(folder: &Folder) -> Result<(Record, String), CommandError> {
+fn sweep(folder: &Folder) -> Result<(Content, String), CommandError> {
     let manifest = Manifest::read(folder)?;
     let (sweep, cells) = read_sweep(folder)?;
     let problem = ProblemSummary::of(manifest.problem()?)?;
     let command = format!("emab sweep {}", quoted(Path::new(&manifest.file)));
-    let record = SweepRecord {
+    let content = SweepContent {
         plot: sweep_plot(folder),
         version: manifest.version,
         text: manifest.text,
@@ -122,7 +122,7 @@ fn sweep(folder: &Folder) -> Result<(Record, String), CommandError> {
         cells,
         problem,
     };
-    Ok((Record::Sweep(record.into()), command))
+    Ok((Content::Sweep(content.into()), command))
 }
 
 /// The plot that `emab plot DIR` draws, or why it draws none.

@@ -12,6 +12,7 @@ mod export;
 mod invalid_arguments;
 mod mdp;
 mod policy;
+mod report;
 mod reproduce;
 mod runs;
 mod serve;

@@ -3,7 +3,7 @@
 use emab::Conditions;
 use emab_sim::results::RunResult;
 
-use super::{Entry, Record, run};
+use super::{Content, Entry, run};
 use crate::document::Block;
 use crate::run_table::confidence;
 use crate::text_table::number;
@@ -24,8 +24,8 @@ struct Row<'a> {
 }
 
 fn row(entry: &Entry) -> Row<'_> {
-    match &entry.record {
-        Record::Run(run) => {
+    match &entry.content {
+        Content::Run(run) => {
             let result = &run.result;
             Row {
                 kind: "run",
@@ -38,7 +38,7 @@ fn row(entry: &Entry) -> Row<'_> {
                 version: &result.version,
             }
         }
-        Record::Sweep(record) => {
+        Content::Sweep(record) => {
             let file = &record.sweep.file;
             Row {
                 kind: "sweep",
@@ -51,7 +51,7 @@ fn row(entry: &Entry) -> Row<'_> {
                 version: &record.version,
             }
         }
-        Record::Arena(arena) => {
+        Content::Arena(arena) => {
             let grounds = || arena.problems.iter().map(|problem| &problem.ground);
             let names: Vec<&str> = grounds().map(|ground| ground.problem.as_str()).collect();
             let conditions: Option<&Conditions> = grounds().map(|ground| &ground.conditions).next();
@@ -126,8 +126,8 @@ fn short(hash: &str) -> String {
 
 /// The regrets of all runs in one table and, on the same problem, in one figure.
 fn runs(entries: &[Entry], same_problem: bool) -> Vec<Block> {
-    let runs = entries.iter().filter_map(|entry| match &entry.record {
-        Record::Run(run) => Some((entry.folder.as_str(), &run.result)),
+    let runs = entries.iter().filter_map(|entry| match &entry.content {
+        Content::Run(run) => Some((entry.folder.as_str(), &run.result)),
         _ => None,
     });
     let runs: Vec<(&str, &RunResult)> = runs.collect();

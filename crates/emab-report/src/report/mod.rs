@@ -24,25 +24,25 @@ pub struct Entry {
     /// The folder, as it is named in the report.
     pub folder: String,
     /// Its content.
-    pub record: Record,
+    pub content: Content,
     /// The command that repeats the result.
     pub command: String,
 }
 
 /// The content of a result folder.
 #[derive(Debug)]
-pub enum Record {
+pub enum Content {
     /// Of `emab run`.
-    Run(Box<RunRecord>),
+    Run(Box<RunContent>),
     /// Of `emab sweep`.
-    Sweep(Box<SweepRecord>),
+    Sweep(Box<SweepContent>),
     /// Of `emab arena`.
     Arena(Box<ArenaResult>),
 }
 
 /// The result of a run, and what belongs to it.
 #[derive(Debug)]
-pub struct RunRecord {
+pub struct RunContent {
     /// The result.
     pub result: RunResult,
     /// The problem and what follows from it; none if the folder has no problem file.
@@ -52,7 +52,7 @@ pub struct RunRecord {
 }
 
 /// The result of a sweep, and what belongs to it.
-pub struct SweepRecord {
+pub struct SweepContent {
     /// The version of emab.
     pub version: String,
     /// The text of the sweep file.
@@ -67,9 +67,9 @@ pub struct SweepRecord {
     pub plot: Result<String, String>,
 }
 
-impl std::fmt::Debug for SweepRecord {
+impl std::fmt::Debug for SweepContent {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("SweepRecord")
+        out.debug_struct("SweepContent")
             .field("version", &self.version)
             .field("cells", &self.cells.len())
             .finish_non_exhaustive()
@@ -79,10 +79,10 @@ impl std::fmt::Debug for SweepRecord {
 impl Entry {
     /// The title of its part of the report.
     fn title(&self) -> String {
-        match &self.record {
-            Record::Run(run) => run.result.problem.clone(),
-            Record::Sweep(sweep) => format!("Sweep of {}", sweep.problem.file.name()),
-            Record::Arena(arena) => match arena.problems.as_slice() {
+        match &self.content {
+            Content::Run(run) => format!("Learners on {}", run.result.problem),
+            Content::Sweep(sweep) => format!("Sweep of {}", sweep.problem.file.name()),
+            Content::Arena(arena) => match arena.problems.as_slice() {
                 [one] => format!("Arena on {}", one.ground.problem),
                 several => format!("Arena on {} problems", several.len()),
             },
@@ -90,10 +90,10 @@ impl Entry {
     }
 
     fn blocks(&self) -> Vec<Block> {
-        match &self.record {
-            Record::Run(run) => run::blocks(run, &self.command),
-            Record::Sweep(sweep) => sweep::blocks(sweep, &self.command),
-            Record::Arena(arena) => arena::blocks(arena, &self.command),
+        match &self.content {
+            Content::Run(run) => run::blocks(run, &self.command),
+            Content::Sweep(sweep) => sweep::blocks(sweep, &self.command),
+            Content::Arena(arena) => arena::blocks(arena, &self.command),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use emab_sim::results::StateRegret;
 
-use super::{RunRecord, figure, percent};
+use super::{RunContent, figure, percent};
 use crate::document::Block;
 use crate::plot::draw_regret_map;
 use crate::text_table::number;
@@ -10,7 +10,7 @@ use crate::text_table::number;
 /// Pairs of a learner in the table; its map and the numbers behind it have all.
 const SHOWN: usize = 5;
 
-pub(super) fn blocks(run: &RunRecord) -> Vec<Block> {
+pub(super) fn blocks(run: &RunContent) -> Vec<Block> {
     let mut blocks = vec![Block::Heading("Where regret is paid".into())];
     if run.places.is_empty() {
         let text = "Regret by step and state is not recorded in this folder: too many pairs can be reached, the model drifts, or the \
@@ -89,7 +89,7 @@ fn cells(pair: &StateRegret) -> Vec<String> {
     ]
 }
 
-fn map(run: &RunRecord, label: &str, pairs: &[StateRegret]) -> Vec<Block> {
+fn map(run: &RunContent, label: &str, pairs: &[StateRegret]) -> Vec<Block> {
     let result = &run.result;
     let title = format!("{}: {label} ({} runs)", result.problem, result.runs);
     let header = [

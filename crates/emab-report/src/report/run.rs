@@ -2,13 +2,13 @@
 
 use emab_sim::results::{LearnerResult, RunResult};
 
-use super::{RunRecord, count, distribution, figure, problem, regret_places, repeat, soundness};
+use super::{RunContent, count, distribution, figure, problem, regret_places, repeat, soundness};
 use crate::document::Block;
 use crate::plot::{PlotOptions, Series, draw_curves};
 use crate::run_table::{confidence, regret_rows, regret_series};
 use crate::text_table::number;
 
-pub(super) fn blocks(run: &RunRecord, command: &str) -> Vec<Block> {
+pub(super) fn blocks(run: &RunContent, command: &str) -> Vec<Block> {
     let result = &run.result;
     let mut blocks = vec![Block::Text(lead(result))];
     blocks.extend(distribution::warnings(result));

@@ -2,15 +2,16 @@
 
 use emab_sim::compare::sweep::SweepCellResult;
 
-use super::{SweepRecord, count, percent, problem, repeat};
+use super::{SweepContent, count, problem, repeat};
 use crate::document::Block;
 use crate::run_table::confidence;
+use crate::runs_table::stuck_share;
 use crate::text_table::number;
 
 /// Cells in the table that is shown at once; the table behind it has all.
 const SHOWN: usize = 40;
 
-pub(super) fn blocks(record: &SweepRecord, command: &str) -> Vec<Block> {
+pub(super) fn blocks(record: &SweepContent, command: &str) -> Vec<Block> {
     let file = &record.sweep.file;
     let (done, all) = (record.cells.len(), record.sweep.cells.len());
     let mut blocks = vec![Block::Text(format!(
@@ -73,10 +74,18 @@ pub(super) fn blocks(record: &SweepRecord, command: &str) -> Vec<Block> {
 }
 
 /// The cells; the first of them and all behind them if there are many.
-fn tables(record: &SweepRecord) -> Vec<Block> {
+fn tables(record: &SweepContent) -> Vec<Block> {
     let mut header = vec!["cell".to_owned(), "learner".into()];
     header.extend(record.sweep.varied.iter().cloned());
-    header.extend(["regret (95 %)", "median", "stuck runs", "gain/episode"].map(str::to_owned));
+    header.extend(
+        [
+            "regret (95 %)",
+            "median",
+            "stuck runs (95 %)",
+            "gain/episode",
+        ]
+        .map(str::to_owned),
+    );
     let mut rows: Vec<Vec<String>> = record
         .cells
         .iter()
@@ -105,7 +114,7 @@ fn row(cell: &SweepCellResult, varied: &[String], runs: u64) -> Vec<String> {
     row.push(last.map_or(String::new(), |p| confidence(p.regret, p.stderr, runs)));
     let median = last.and_then(|p| p.quantiles).map(|q| number(q.q50));
     row.push(median.unwrap_or_default());
-    row.push(cell.result.stuck.map_or(String::new(), percent));
+    row.push(stuck_share(&cell.result, runs));
     let gain = last.map(|p| number(p.gain / p.episode.max(1) as f64));
     row.push(gain.unwrap_or_default());
     row
