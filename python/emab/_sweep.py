@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from matplotlib.axes import Axes
 
 SweepLike: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
 """A sweep argument: the path of a sweep file, or a dictionary with its fields."""
@@ -145,6 +146,12 @@ class SweepResult:
         """Return the table: one row per cell and checkpoint, as in ``sweep.parquet``."""
         table: pa.Table = require("pyarrow.parquet", "arrow").read_table(io.BytesIO(self.parquet))
         return table
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Plot the final regret: lines over one varied parameter, or a map over two; see :func:`emab.plot.sweep`."""
+        from emab import plot
+
+        return plot.sweep(self, ax, **options)
 
     def __repr__(self) -> str:
         """Show the first cells."""

@@ -13,6 +13,9 @@ use emab_server::tokens::Role;
 use emab_sim::Shard;
 use tracing::Level;
 
+mod plot;
+
+pub use self::plot::{Band, Plot};
 use crate::error::CommandError;
 
 /// Episodic multi-armed bandits: FeedBAL, the benchmark and comparison algorithms, on any problem.
@@ -53,7 +56,7 @@ pub enum Command {
     Verify(Verify),
     /// Check a problem file, describe it and count its reachable step-state pairs.
     Check(ProblemArg),
-    /// Plot the results in a folder of `emab run --out` or `emab sweep --out`.
+    /// Plot the results in a folder of `emab run --out`, `emab sweep --out` or `emab arena --out`.
     Plot(Plot),
     /// Write one HTML page of result folders: problem, learners, curves, causes, soundness and how to repeat them.
     Report(Report),
@@ -494,42 +497,6 @@ pub struct Reproduce {
     /// The folder for figures and report.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub out: PathBuf,
-}
-
-#[derive(clap::Args)]
-pub struct Plot {
-    /// A folder of `emab run --out` or `emab sweep --out`.
-    pub folder: PathBuf,
-    /// Of a sweep: the parameter on the horizontal axis [default: the first varied parameter].
-    #[arg(long, value_name = "NAME")]
-    pub x: Option<String>,
-    /// Of a sweep: the parameter on the vertical axis of a heat map [default: the second varied parameter].
-    #[arg(long, value_name = "NAME")]
-    pub y: Option<String>,
-    /// Of a sweep: only cells with this value; may be repeated.
-    #[arg(long = "where", value_name = "NAME=VALUE")]
-    pub only: Vec<String>,
-    /// Of a sweep: final regret over --x, one line for each combination of the rest, instead of a heat map.
-    #[arg(long, conflicts_with_all = ["curves", "y"])]
-    pub lines: bool,
-    /// Of a sweep: regret over episodes, one curve for each cell.
-    #[arg(long)]
-    pub curves: bool,
-    /// Episodes on a log axis.
-    #[arg(long)]
-    pub log_x: bool,
-    /// Regret on a log axis.
-    #[arg(long)]
-    pub log_y: bool,
-    /// Draw Theorem 1 beside the curves of `feedbal`, on a log axis, in bound.svg and bound.png.
-    #[arg(long)]
-    pub bound: bool,
-    /// The title [default: the problem's name].
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
-    /// The .svg or .png file to write [default: regret.*, bound.* or sweep.* in the folder].
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]

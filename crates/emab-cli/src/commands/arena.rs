@@ -5,7 +5,7 @@ use std::path::Path;
 
 use emab::learners::Access;
 use emab_problem::{BUILTIN, ProblemFile};
-use emab_report::{arena_csv, arena_text, draw_arena};
+use emab_report::{arena_csv, arena_options, arena_text, draw_arena};
 use emab_sim::compare::{ArenaEntrants, ArenaFolder, ArenaSettings, Cell};
 use emab_sim::results::{ArenaCellResult, ArenaProblem, ArenaResult, ArenaSummary};
 use emab_sim::{BuildError, CHECKED_PAIRS, Control, Finish, Folder, VERSION};
@@ -219,7 +219,11 @@ fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {
     let json = terminal::to_json(&document(result))?;
     folder.write("arena.json", json.as_bytes())?;
     folder.write("arena.csv", arena_csv(result).as_bytes())?;
-    write_picture(folder, "arena", &draw_arena(result)?)?;
+    write_picture(
+        folder,
+        "arena",
+        &draw_arena(result, &arena_options(result))?,
+    )?;
     terminal::note(&format!(
         "wrote arena.csv, arena.json, arena.svg and arena.png into {}",
         folder.path().display()

@@ -11,6 +11,8 @@ mod learners;
 mod mdp;
 mod merge;
 mod plot;
+mod plot_arena;
+mod plot_learners;
 mod plot_sweep;
 mod policy;
 mod problems;

@@ -7,12 +7,12 @@ use clap::Parser;
 use emab_report::{Content, Entry, RunContent, SweepContent, read_regret_map, report as document};
 use emab_sim::background::{ProblemSummary, RunBackground, arena_command, run_command};
 use emab_sim::compare::sweep::{Manifest, contains_sweep, read_sweep};
-use emab_sim::compare::{contains_arena, read_arena};
 use emab_sim::{Folder, has_result, quoted, read_result, write_file};
 use serde_json::json;
 
 use super::ending;
 use super::plot::problem_of;
+use super::plot_arena::{contains_arena, read_arena};
 use super::plot_sweep::plot_sweep;
 use crate::args::{Args, Command, Report};
 use crate::error::CommandError;

@@ -11,6 +11,7 @@ mod earlier_files;
 mod export;
 mod invalid_arguments;
 mod mdp;
+mod plots;
 mod policy;
 mod report;
 mod reproduce;

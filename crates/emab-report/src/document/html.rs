@@ -86,10 +86,24 @@ impl Page {
                 let classes: Vec<&str> = claims.iter().map(class).collect();
                 self.table("claims", &header.map(str::to_owned), &rows, &classes)
             }
+            Block::Picture {
+                caption,
+                svg,
+                narrow: Some(narrow),
+                ..
+            } => html! {
+                figure {
+                    picture {
+                        source media="(max-width: 34rem)" srcset=(data_url(narrow));
+                        img alt=(caption) src=(data_url(svg));
+                    }
+                    figcaption { (inline(caption)) }
+                }
+            },
             Block::Picture { caption, svg, .. } => html! {
                 figure {
                     div.wide tabindex="0" role="group" aria-label={ "Figure: " (caption) } {
-                        img alt=(caption) src={ "data:image/svg+xml," (percent_encode(svg)) };
+                        img alt=(caption) src=(data_url(svg));
                     }
                     figcaption { (inline(caption)) }
                 }
@@ -190,11 +204,12 @@ fn inline(text: &str) -> Markup {
     }
 }
 
-/// Percent-encodes a text for a `data:` URL in double quotes.
-fn percent_encode(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b" -_.!~*(),;:/=@+$".contains(&byte);
-    let mut out = String::with_capacity(text.len() * 5 / 4);
-    for byte in text.bytes() {
+/// A picture as a URL, percent-encoded for an attribute in double quotes, also where spaces separate URLs.
+fn data_url(svg: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*(),;:/=@+$".contains(&byte);
+    let mut out = String::with_capacity(svg.len() * 3 / 2);
+    out += "data:image/svg+xml,";
+    for byte in svg.bytes() {
         match plain(byte) {
             true => out.push(byte.into()),
             false => out += &format!("%{byte:02X}"),

@@ -46,6 +46,8 @@ pub enum Block {
         caption: String,
         /// The picture as SVG.
         svg: String,
+        /// The same for narrow screens, on which the other one scrolls.
+        narrow: Option<String>,
     },
     /// Text as it is, such as a command or a file.
     Code(String),

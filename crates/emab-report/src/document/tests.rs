@@ -18,6 +18,7 @@ fn document() -> Document {
                 name: "one".into(),
                 caption: "a < b".into(),
                 svg: "<svg id=\"a#b\">100 %</svg>".into(),
+                narrow: None,
             },
         ],
     }
@@ -31,7 +32,9 @@ fn html_escapes_texts_and_embeds_figures() {
         "{html}"
     );
     assert!(html.contains("<tr class=\"part\">"));
-    assert!(html.contains("src=\"data:image/svg+xml,%3Csvg id=%22a%23b%22%3E100 %25%3C/svg%3E\""));
+    assert!(
+        html.contains("src=\"data:image/svg+xml,%3Csvg%20id=%22a%23b%22%3E100%20%25%3C/svg%3E\"")
+    );
     // Self-contained: no script and no external resources.
     for outside in [
         "http:",

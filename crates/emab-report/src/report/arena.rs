@@ -2,10 +2,10 @@
 
 use emab_sim::results::{ArenaEntry, ArenaProblem, ArenaResult};
 
-use super::{count, figure, repeat};
+use super::{Figure, count, repeat};
 use crate::arena::{left_out, problem_lead, problem_rows, ratios_rows, summary_rows};
 use crate::document::Block;
-use crate::plot::draw_arena;
+use crate::plot::{arena_options, draw_arena};
 use crate::text_table::number;
 
 const RANKING: &str = "`best` is the least mean regret of the learners that see only episodes; `within noise` marks those whose difference to \
@@ -37,13 +37,14 @@ pub(super) fn blocks(result: &ArenaResult, command: &str) -> Vec<Block> {
         blocks.push(Block::Text(RATIOS.into()));
     }
     blocks.push(Block::Heading("Loss beside feedbal's".into()));
-    let (header, rows) = ratios(result);
-    blocks.extend(figure(
-        draw_arena(result),
-        "Loss against the optimal policy divided by feedbal's, on a log axis, with 95 % intervals; a panel for each problem.",
-        header,
-        rows,
-    ));
+    let figure = Figure {
+        picture: draw_arena(result, &arena_options(result)),
+        narrow: None,
+        caption: "Loss against the optimal policy divided by feedbal's, on a log axis, with 95 % intervals; a panel for each problem.".into(),
+        header: vec!["problem", "learner", "loss / feedbal's"],
+        rows: ratios(result),
+    };
+    blocks.extend(figure.blocks());
     blocks.push(Block::Heading("Ranking on each problem".into()));
     blocks.push(Block::Text(RANKING.into()));
     blocks.push(Block::Section(
@@ -94,7 +95,7 @@ fn capitalised(text: &str) -> String {
 }
 
 /// The numbers of the figure.
-fn ratios(result: &ArenaResult) -> (Vec<String>, Vec<Vec<String>>) {
+fn ratios(result: &ArenaResult) -> Vec<Vec<String>> {
     let rows = result.problems.iter().flat_map(|problem| {
         problem.learners.iter().map(|entry| {
             let ratio = entry.over_feedbal;
@@ -107,8 +108,7 @@ fn ratios(result: &ArenaResult) -> (Vec<String>, Vec<Vec<String>>) {
             ]
         })
     });
-    let header = ["problem", "learner", "loss / feedbal's"];
-    (header.map(str::to_owned).to_vec(), rows.collect())
+    rows.collect()
 }
 
 /// All parameters of the learners, by problem where problems state different ones.

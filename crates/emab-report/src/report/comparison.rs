@@ -3,7 +3,7 @@
 use emab::Conditions;
 use emab_sim::results::RunResult;
 
-use super::{Content, Entry, run};
+use super::{Content, Entry, curves};
 use crate::document::Block;
 use crate::run_table::confidence;
 use crate::text_table::number;
@@ -163,13 +163,13 @@ fn runs(entries: &[Entry], same_problem: bool) -> Vec<Block> {
         ),
         Block::table(header, rows.collect()),
     ];
-    let curves = runs.iter().flat_map(|(folder, result)| {
+    let all = runs.iter().flat_map(|(folder, result)| {
         let learners = result.learners.iter();
         learners.map(move |learner| (format!("{folder}: {}", learner.label), learner, result.runs))
     });
-    let curves: Vec<_> = curves.collect();
-    if same_problem && curves.len() <= MOST_CURVES {
-        blocks.extend(run::curves("All runs", &curves));
+    let all: Vec<_> = all.collect();
+    if same_problem && all.len() <= MOST_CURVES {
+        blocks.extend(curves::means("All runs", &all));
     }
     blocks
 }

@@ -2,6 +2,7 @@
 
 use emab_sim::results::RunResult;
 
+use super::curves;
 use crate::document::Block;
 use crate::runs_table::{distribution_rows, group_notes};
 
@@ -20,10 +21,12 @@ pub(super) fn blocks(result: &RunResult) -> Vec<Block> {
         let text = "Quantiles and stuck runs are not recorded in this result: it has one run, or an earlier version of emab wrote it.";
         return vec![heading, Block::Text(text.into())];
     };
-    vec![
+    let mut blocks = vec![
         heading,
         Block::Text("Quantiles of the regret after the last episode.".into()),
         Block::table(header, rows),
         Block::Text(STUCK.into()),
-    ]
+    ];
+    blocks.extend(curves::quantiles(result));
+    blocks
 }

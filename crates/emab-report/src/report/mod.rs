@@ -2,6 +2,7 @@
 
 mod arena;
 mod comparison;
+mod curves;
 mod distribution;
 mod problem;
 mod regret_places;
@@ -121,25 +122,33 @@ pub fn report(entries: &[Entry]) -> Document {
     }
 }
 
-/// A picture with its caption, and its numbers behind it; the reason where it cannot be drawn.
-fn figure(
+/// A figure with its caption, and its numbers behind it; the reason where it cannot be drawn.
+struct Figure {
     picture: Result<Picture, PlotError>,
-    caption: impl Into<String>,
-    header: Vec<String>,
+    /// The same for a narrow screen.
+    narrow: Option<Picture>,
+    caption: String,
+    header: Vec<&'static str>,
     rows: Vec<Vec<String>>,
-) -> Vec<Block> {
-    let caption = caption.into();
-    let summary = "Numbers of this figure".into();
-    let blocks = vec![Block::Table { header, rows }];
-    let shown = match picture {
-        Ok(picture) => Block::Picture {
-            name: String::new(),
-            caption,
-            svg: picture.svg,
-        },
-        Err(error) => Block::Text(format!("There is no figure: {error}.")),
-    };
-    vec![shown, Block::Details { summary, blocks }]
+}
+
+impl Figure {
+    fn blocks(self) -> Vec<Block> {
+        let shown = match self.picture {
+            Ok(picture) => Block::Picture {
+                name: String::new(),
+                caption: self.caption,
+                svg: picture.svg,
+                narrow: self.narrow.map(|narrow| narrow.svg),
+            },
+            Err(error) => Block::Text(format!("There is no figure: {error}.")),
+        };
+        let numbers = Block::Details {
+            summary: "Numbers of this figure".into(),
+            blocks: vec![Block::table(self.header, self.rows)],
+        };
+        vec![shown, numbers]
+    }
 }
 
 /// How to repeat a result: its command, and what it depends on.

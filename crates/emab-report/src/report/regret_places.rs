@@ -2,7 +2,7 @@
 
 use emab_sim::results::StateRegret;
 
-use super::{RunContent, figure, percent};
+use super::{Figure, RunContent, percent};
 use crate::document::Block;
 use crate::plot::draw_regret_map;
 use crate::text_table::number;
@@ -92,22 +92,17 @@ fn cells(pair: &StateRegret) -> Vec<String> {
 fn map(run: &RunContent, label: &str, pairs: &[StateRegret]) -> Vec<Block> {
     let result = &run.result;
     let title = format!("{}: {label} ({} runs)", result.problem, result.runs);
-    let header = [
-        "step",
-        "state",
-        "regret",
-        "visits",
-        "benchmark",
-        "learned",
-        "agree",
-    ];
-    figure(
-        draw_regret_map(pairs, &title),
-        format!(
+    Figure {
+        picture: draw_regret_map(pairs, &title),
+        narrow: None,
+        caption: format!(
             "Visits, regret and final choices of {label} by step and state, averaged over the runs. `agree` is the share of visiting runs \
              whose last choice is the benchmark's."
         ),
-        header.map(str::to_owned).to_vec(),
-        pairs.iter().map(cells).collect(),
-    )
+        header: vec![
+            "step", "state", "regret", "visits", "benchmark", "learned", "agree",
+        ],
+        rows: pairs.iter().map(cells).collect(),
+    }
+    .blocks()
 }

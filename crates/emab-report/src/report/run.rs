@@ -2,10 +2,9 @@
 
 use emab_sim::results::{LearnerResult, RunResult};
 
-use super::{RunContent, count, distribution, figure, problem, regret_places, repeat, soundness};
+use super::{RunContent, count, curves, distribution, problem, regret_places, repeat, soundness};
 use crate::document::Block;
-use crate::plot::{PlotOptions, Series, draw_curves};
-use crate::run_table::{confidence, regret_rows, regret_series};
+use crate::run_table::{confidence, regret_rows};
 use crate::text_table::number;
 
 pub(super) fn blocks(run: &RunContent, command: &str) -> Vec<Block> {
@@ -19,14 +18,10 @@ pub(super) fn blocks(run: &RunContent, command: &str) -> Vec<Block> {
     let (header, rows) = regret_rows(result);
     blocks.push(Block::table(header, rows));
     blocks.push(Block::Text(CAUSES.into()));
-    blocks.extend(curves(
-        &format!("{}: {}", result.problem, count(result.runs, "run")),
-        &result
-            .learners
-            .iter()
-            .map(|learner| (learner.label.clone(), learner, result.runs))
-            .collect::<Vec<_>>(),
-    ));
+    let labelled = result.learners.iter();
+    let labelled = labelled.map(|learner| (learner.label.clone(), learner, result.runs));
+    let title = format!("{}: {}", result.problem, count(result.runs, "run"));
+    blocks.extend(curves::means(&title, &labelled.collect::<Vec<_>>()));
     blocks.extend(distribution::blocks(result));
     blocks.extend(regret_places::blocks(run));
     if let Some(background) = &run.background {
@@ -73,37 +68,6 @@ fn lead(result: &RunResult) -> String {
         count(result.episodes, "episode"),
         count(result.learners.len() as u64, "learner"),
         result.seed
-    )
-}
-
-/// Regret over episodes of some learners, each with a label and its number of runs.
-pub(super) fn curves(title: &str, learners: &[(String, &LearnerResult, u64)]) -> Vec<Block> {
-    let series = learners
-        .iter()
-        .map(|(label, learner, _)| regret_series(label, learner));
-    let series: Vec<Series> = series.collect();
-    let options = PlotOptions {
-        title: title.into(),
-        x_label: "episodes".into(),
-        y_label: "cumulative regret".into(),
-        ..PlotOptions::default()
-    };
-    let header = ["learner", "episode", "regret (95 %)", "gain/episode"];
-    let rows = learners.iter().flat_map(|(label, learner, runs)| {
-        learner.curve.iter().map(move |point| {
-            vec![
-                label.clone(),
-                number(point.episode as f64),
-                confidence(point.regret, point.stderr, *runs),
-                number(point.gain / point.episode.max(1) as f64),
-            ]
-        })
-    });
-    figure(
-        draw_curves(&series, &options),
-        "Mean cumulative regret over the episodes. The bands are 95 % intervals of the mean.",
-        header.map(str::to_owned).to_vec(),
-        rows.collect(),
     )
 }
 

@@ -52,6 +52,7 @@ pub(super) fn blocks(record: &SweepContent, command: &str) -> Vec<Block> {
                 record.sweep.varied.join(" and ")
             ),
             svg: svg.clone(),
+            narrow: None,
         },
         Err(why) => Block::Text(format!("There is no figure: {why}.")),
     });

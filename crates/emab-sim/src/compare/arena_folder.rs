@@ -6,10 +6,9 @@ use super::cell::Cell;
 use crate::VERSION;
 use crate::experiment::result_folder::{Folder, FolderError, SWEEP_MANIFEST, quoted};
 use crate::experiment::run_folder::contains_run;
-use crate::results::{ArenaCellResult, ArenaResult};
+use crate::results::ArenaCellResult;
 
 const CELLS: &str = "arena.jsonl";
-const RESULT: &str = "arena.json";
 
 /// A finished cell, with everything it depends on besides its learner.
 #[derive(Serialize, Deserialize)]
@@ -79,17 +78,4 @@ impl ArenaFolder {
         };
         self.folder.append_sealed(CELLS, &saved)
     }
-}
-
-/// Whether a folder contains the result of an arena.
-pub fn contains_arena(folder: &Folder) -> bool {
-    folder.has(RESULT)
-}
-
-/// The result of an arena in a folder; fails if the folder has none.
-pub fn read_arena(folder: &Folder) -> Result<ArenaResult, FolderError> {
-    serde_json::from_str(&folder.read(RESULT)?).map_err(|error| {
-        let file = folder.file(RESULT).display().to_string();
-        FolderError::Damaged(file, error.to_string())
-    })
 }

@@ -12,6 +12,6 @@ mod ratios;
 pub mod sweep;
 
 pub use arena::{ArenaEntrants, ArenaSettings};
-pub use arena_folder::{ArenaFolder, contains_arena, read_arena};
+pub use arena_folder::ArenaFolder;
 pub use cell::{Cell, CellControl, run_cells};
 pub use default_learners::default_learners;

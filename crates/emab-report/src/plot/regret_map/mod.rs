@@ -104,7 +104,7 @@ impl<'a> RegretGrid<'a> {
 ///
 /// When there are no pairs, a number is not finite or out of range, a pair is given twice, or the PNG cannot be written.
 pub fn draw_regret_map(pairs: &[StateRegret], title: &str) -> Result<Picture, PlotError> {
-    Ok(Picture::new(scene(pairs, title)?))
+    Ok(Picture::new(scene(pairs, title)?, 1.0))
 }
 
 fn scene(pairs: &[StateRegret], title: &str) -> Result<Scene, PlotError> {
