@@ -279,7 +279,7 @@ class Result:
         if target.suffix != ".html":
             raise ValueError(f"the file of a report must end in .html, got {target}")
         if self.benchmark_value is None:
-            raise ValueError("a report needs the regret, which is not known on a simulator; `Result.plot` draws the gain")
+            raise ValueError("a report needs the regret, which is unknown on a simulator; `Result.plot` draws the gain")
         page = report_page(self.text, self.problem_file).encode()
         if target.exists() and not force and target.read_bytes() != page:
             raise FileExistsError(f"{target} exists, and is not this report; force=True replaces it")

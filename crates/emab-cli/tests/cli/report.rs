@@ -22,7 +22,7 @@ fn every_kind_of_result_has_a_page() {
     for (folder, parts) in [
         (
             "run",
-            "emab run feedback-gap --learner feedbal --learner ucb1 | not sound here | Where regret is paid | Theorem 1",
+            "emab run feedback-gap \\\n    --learner feedbal \\\n    --learner ucb1 | not sound here | Where regret is paid | Theorem 1",
         ),
         (
             "sweep",
@@ -30,7 +30,7 @@ fn every_kind_of_result_has_a_page() {
         ),
         (
             "arena",
-            "emab arena parity feedback-gap --learner | Ranking over all problems | best",
+            "emab arena parity feedback-gap \\\n    --learner | Ranking over all problems | best",
         ),
     ] {
         let written = dir.json(&format!("report @/{folder} --json"));
@@ -59,6 +59,7 @@ fn the_command_in_a_page_repeats_the_run() {
     dir.emab("report @/run");
     let page = dir.text("run/report.html");
     let call = page.split("emab run ").nth(1).unwrap();
+    let call = call.replace("\\\n", " ");
     let call = call
         .split("</code>")
         .next()

@@ -156,7 +156,7 @@ fn repeat(command: &str, facts: Vec<(&str, String)>, files: Vec<Block>) -> Vec<B
     let facts = facts.into_iter().map(|(name, value)| (name.into(), value));
     let mut blocks = vec![
         Block::Heading("How to repeat it".into()),
-        Block::Code(command.into()),
+        Block::Code(command.replace(" --", " \\\n    --")),
         Block::Text(
             "The same version, problem, learners and seed give the same bytes, except for times, for any number of threads."
                 .into(),

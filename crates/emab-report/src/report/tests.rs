@@ -56,14 +56,14 @@ fn a_run_has_its_problem_soundness_bounds_and_command() {
         "best fixed sequence",
         "<code>width=paper</code>",
         "Without regret: <code>benchmark</code>",
-        "emab run feedback-gap --learner feedbal --learner benchmark --episodes 50 --runs 4 --seed 1",
+        "emab run feedback-gap \\\n    --learner feedbal \\\n    --learner benchmark \\\n    --episodes 50",
     ] {
         assert!(html.contains(part), "{part}");
     }
     assert!(!html.contains("There is no figure"));
-    // Regret over episodes, and where feedbal pays it.
-    assert_eq!(html.matches("<img").count(), 2);
-    assert_eq!(html.matches("Numbers of this figure").count(), 2);
+    // Means and quantiles over episodes, and where feedbal pays regret.
+    assert_eq!(html.matches("<img").count(), 3);
+    assert_eq!(html.matches("Numbers of this figure").count(), 3);
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn several_runs_are_compared_first() {
     let html = report(&[gap, again]).html();
     assert!(html.contains("All results are of the same problem"));
     assert!(html.contains("<h2 id=\"part-1\">Comparison</h2>"));
-    // All curves, those of each folder, and four maps.
-    assert_eq!(html.matches("<img").count(), 1 + 2 + 4);
+    // All curves; means, quantiles and two maps of each folder.
+    assert_eq!(html.matches("<img").count(), 1 + 2 * 4);
 
     let gap = entry("a", "feedback-gap", ["feedbal", "ucb1"]);
     let other = entry("b", "parity", ["feedbal", "ucb1"]);
