@@ -22,6 +22,7 @@ from emab._emab import (
     format_number,
     group_notes,
     regret_cells,
+    report_page,
     runs_table,
     save_result,
     text_table,
@@ -261,6 +262,25 @@ class Result:
         if (runs := self._all_single_runs()) is None:
             raise ValueError("this result has no single runs: it comes from a simulator or an earlier version")
         return runs[self.curves.index(self.curve(label))]
+
+    def report(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write one HTML page as ``emab report`` does; ``force`` replaces a file with another content.
+
+        The page has no regret by step and state, which only ``emab run --out`` records.
+
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/parity.html"
+        >>> emab.run("parity", runs=20, episodes=100).report(path)
+        """
+        target = Path(path)
+        if target.suffix != ".html":
+            raise ValueError(f"the file of a report must end in .html, got {target}")
+        if self.benchmark_value is None:
+            raise ValueError("a report needs the regret, which is unknown on a simulator; `Result.plot` draws the gain")
+        page = report_page(self.text, self.problem_file).encode()
+        if target.exists() and not force and target.read_bytes() != page:
+            raise FileExistsError(f"{target} exists, and is not this report; force=True replaces it")
+        target.write_bytes(page)
 
     @property
     def labels(self) -> list[str]:

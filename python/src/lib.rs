@@ -62,7 +62,7 @@ mod _emab {
     #[pymodule_export]
     use super::tables::{
         critical_value, did_you_mean, distribution_cells, format_conditions, format_interval,
-        format_number, group_notes, regret_cells, text_table,
+        format_number, group_notes, regret_cells, report_page, text_table,
     };
 
     use super::*;

@@ -59,6 +59,8 @@ pub enum Command {
     Check(ProblemArg),
     /// Plot the results in a folder of `emab run --out`, `emab sweep --out` or `emab arena --out`.
     Plot(Plot),
+    /// Write one HTML page of result folders: problem, learners, curves, causes, soundness and how to repeat them.
+    Report(Report),
     /// Show the choices and estimates of a learner saved in Python.
     Policy(Policy),
     /// Run the decision service: recommendations over HTTP, with a log of every event.
@@ -516,6 +518,19 @@ pub struct Reproduce {
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub out: PathBuf,
     /// Replace other results of emab in the folder.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Report {
+    /// Folders of `emab run --out`, `emab sweep --out` or `emab arena --out`; several are compared.
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// The .html file to write [default: report.html in the folder, if there is one folder].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace the file if it exists.
     #[arg(long)]
     pub force: bool,
 }

@@ -1,8 +1,8 @@
 //! Comparison of learners as text and CSV: one table per problem, and one over all problems.
 
 use emab_sim::results::{
-    ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, ExcludedLearner, Interval,
-    Measured, Ranking, Values,
+    ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary, Column, ExcludedLearner,
+    Interval, Measured, Ranking, ReferenceValues, Values,
 };
 
 use crate::csv_parquet::table_csv;
@@ -49,8 +49,19 @@ pub fn arena_text(result: &ArenaResult, width: usize) -> String {
     text
 }
 
-/// The ratios of each learner to FeedBAL over all problems.
+/// A header and rows.
+pub(crate) type Rows = (Vec<&'static str>, Vec<Vec<String>>);
+
 fn ratios_text(tallied: &[ArenaSummary], width: usize) -> String {
+    let (header, rows) = ratios_rows(tallied);
+    let head = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
+                divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
+}
+
+/// The ratios of each learner to FeedBAL over all problems.
+pub(crate) fn ratios_rows(tallied: &[ArenaSummary]) -> Rows {
     let interval = |it: Interval, factor: f64, unit: &str| {
         let shown =
             |value: f64| format!("{:.*}", if unit.is_empty() { 2 } else { 0 }, factor * value);
@@ -102,20 +113,32 @@ fn ratios_text(tallied: &[ArenaSummary], width: usize) -> String {
         "problems",
         "vs optimum, geometric mean",
     ];
-    let head = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
-                divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
-    let head = wrap(head, width);
-    format!("{head}\n{}", table(&header, &rows, width))
+    (header.to_vec(), rows)
 }
 
-/// One problem: values, learners, and learners left out.
-fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
-    let ground = &problem.ground;
+/// The value of the optimal policy, if it exceeds the benchmark's.
+fn better(values: &ReferenceValues) -> Option<f64> {
+    let optimal = values.optimal_value;
+    optimal.filter(|optimum| *optimum > values.benchmark_value + 1e-9 * optimum.abs())
+}
+
+/// The learners on one problem, the least regret first.
+pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
+    let optimum = better(&problem.ground.values).is_some();
+    let mut header = vec!["learner", "regret"];
+    if optimum {
+        header.push("vs optimum");
+    }
+    header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
+    let entries = problem.learners.iter();
+    let rows = entries.map(|entry| row(entry, optimum, runs)).collect();
+    (header, rows)
+}
+
+/// The values and conditions of a problem, as sentences.
+pub(crate) fn problem_lead(ground: &ArenaSetting) -> String {
     let values = &ground.values;
-    let better = values
-        .optimal_value
-        .filter(|optimum| *optimum > values.benchmark_value + 1e-9 * optimum.abs());
-    let earns = match (better, values.optimal_value) {
+    let earns = match (better(values), values.optimal_value) {
         (Some(optimum), _) => format!(", the optimal policy {}", number(optimum)),
         (None, Some(_)) => ", as the optimal policy does".into(),
         (None, None) => "; the optimal policy is not known".into(),
@@ -124,15 +147,6 @@ fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
         0.0 => number(values.benchmark_value),
         stderr => confidence(values.benchmark_value, stderr, u64::MAX),
     };
-    let mut header = vec!["learner", "regret"];
-    if better.is_some() {
-        header.push("vs optimum");
-    }
-    header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
-    let entries = problem.learners.iter();
-    let rows: Vec<Vec<String>> = entries
-        .map(|entry| row(entry, better.is_some(), runs))
-        .collect();
     let name = &ground.problem;
     let mut text = format!("{name}: the benchmark earns {value} an episode{earns}\n");
     if !ground.conditions.is_none() {
@@ -141,7 +155,21 @@ fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
     if values.estimator == "paired" {
         text += "regret is estimated: the benchmark is played beside, on the same draws\n";
     }
-    text += &table(&header, &rows, width);
+    text
+}
+
+/// One problem: values, learners, and learners left out.
+fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
+    let (header, rows) = problem_rows(problem, runs);
+    let mut text = problem_lead(&problem.ground) + &table(&header, &rows, width);
+    for sentence in left_out(problem) {
+        text += &format!("\n{sentence}");
+    }
+    text
+}
+
+/// The learners that do not apply to a problem, one sentence for each reason.
+pub(crate) fn left_out(problem: &ArenaProblem) -> Vec<String> {
     // One line per reason: several settings of a learner share it.
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for left in &problem.left_out {
@@ -150,10 +178,9 @@ fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
             None => reasons.push((&left.why, vec![&left.label])),
         }
     }
-    for (why, labels) in reasons {
-        text += &format!("\nLeft out: {}: {why}", labels.join(", "));
-    }
-    text
+    let sentence =
+        |(why, labels): (&str, Vec<&str>)| format!("Left out: {}: {why}", labels.join(", "));
+    reasons.into_iter().map(sentence).collect()
 }
 
 fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
@@ -187,8 +214,16 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Summary of each learner over all problems.
 fn summary_text(tallied: &[ArenaSummary], width: usize) -> String {
+    let (header, rows) = summary_rows(tallied);
+    let head = "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired \
+                difference, each by itself: of twenty that make no difference one seems to.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
+}
+
+/// Summary of each learner over all problems.
+pub(crate) fn summary_rows(tallied: &[ArenaSummary]) -> Rows {
     let row = |one: &ArenaSummary| {
         let place = format!("{:.2}", one.place);
         let counts = [one.best, one.within_noise, one.better, one.worse];
@@ -208,10 +243,7 @@ fn summary_text(tallied: &[ArenaSummary], width: usize) -> String {
         "worse",
         "",
     ];
-    let head = "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired \
-                difference, each by itself: of twenty that make no difference one seems to.";
-    let head = wrap(head, width);
-    format!("{head}\n{}", table(&header, &rows, width))
+    (header.to_vec(), rows)
 }
 
 /// CSV with one row per problem and learner; learners left out have the reason as a note.

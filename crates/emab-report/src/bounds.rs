@@ -120,7 +120,7 @@ fn triplets(bounds: &Bounds, width: usize) -> String {
 }
 
 /// Notes on the numbers, one sentence each.
-fn bounds_notes(bounds: &Bounds) -> Vec<String> {
+pub(crate) fn bounds_notes(bounds: &Bounds) -> Vec<String> {
     let mut notes = Vec::new();
     let n = number(bounds.episodes as f64);
     if bounds.omega_max == 0.0 {

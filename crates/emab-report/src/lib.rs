@@ -12,6 +12,7 @@ mod mdp;
 mod npz;
 mod plot;
 mod policy;
+mod report;
 mod run_table;
 mod runs_table;
 mod text_table;
@@ -26,9 +27,10 @@ pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
 pub use plot::{
     AxisRange, HeatAxis, HeatCell, HeatMap, LegendPlace, Picture, PlotError, PlotOptions, Series,
     SeriesPoint, arena_options, draw_arena, draw_curves, draw_heat_maps, draw_regret_map,
-    draw_sweep_lines, regret_map_csv,
+    draw_sweep_lines, read_regret_map, regret_map_csv,
 };
-pub use policy::policy_table;
+pub use policy::{policy_table, sequence_text};
+pub use report::{Content, Entry, RunContent, SweepContent, report};
 pub use run_table::{
     bound_note, bound_series, confidence, curve_csv, quantile_series, regret_cells, regret_rows,
     regret_series, regret_table,

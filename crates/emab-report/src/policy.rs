@@ -70,3 +70,20 @@ pub fn policy_table(spec: &Spec, rows: &[PolicyRow], width: usize) -> Option<Str
     let title = wrap(title, width);
     Some(format!("{title}\n{}", table(&header, cells, width)))
 }
+
+/// The names of a sequence as text, a long run of one action as a count.
+///
+/// ```
+/// let names = ["hill", "hill", "hill", "stop"].map(str::to_owned);
+/// assert_eq!(emab_report::sequence_text(&names), "3 × hill, stop");
+/// ```
+pub fn sequence_text(names: &[String]) -> String {
+    let runs = names.chunk_by(|a, b| a == b);
+    let runs: Vec<String> = runs
+        .map(|run| match run.len() {
+            0..=2 => run.join(", "),
+            count => format!("{count} × {}", run[0]),
+        })
+        .collect();
+    runs.join(", ")
+}

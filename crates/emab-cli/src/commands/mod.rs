@@ -16,6 +16,7 @@ mod plot_learners;
 mod plot_sweep;
 mod policy;
 mod problems;
+mod report;
 mod reproduce;
 mod run;
 mod serve;
@@ -50,6 +51,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Check(args) => check::check(&args.problem, json),
         Command::Verify(args) => verify::verify(&args, json),
         Command::Plot(args) => plot::plot(&args, json),
+        Command::Report(args) => report::report(&args, json),
         Command::Policy(args) => policy::policy(&args, json),
         Command::Serve(args) => serve::serve(&args, json),
         Command::Audit(args) => audit::audit(&args, json),

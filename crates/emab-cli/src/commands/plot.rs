@@ -203,7 +203,7 @@ fn add_bounds(
 }
 
 /// The problem of a folder; fails if it is not the one of its result.
-fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, CommandError> {
+pub(super) fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, CommandError> {
     let name = "problem.json";
     let text = folder
         .read(name)

@@ -19,7 +19,8 @@ pub fn contains_arena(folder: &Folder) -> bool {
         .any(|name| folder.file(name).exists())
 }
 
-pub fn plot_arena(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
+/// The result of an arena in a folder.
+pub fn read_arena(folder: &Folder) -> Result<ArenaResult, CommandError> {
     let path = folder.file(RESULT);
     if !path.exists() {
         return Err(CommandError::input(format!(
@@ -30,14 +31,18 @@ pub fn plot_arena(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
     let text = folder
         .read(RESULT)
         .map_err(|error| CommandError::input(error.to_string()))?;
-    let mut result: ArenaResult = serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_str(&text).map_err(|error| {
         CommandError::input(format!(
             "{}, line {}: this is not the result of an arena of this version; run the same `emab arena --out` command again, \
              which writes it anew from its cells",
             path.display(),
             error.line()
         ))
-    })?;
+    })
+}
+
+pub fn plot_arena(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
+    let mut result = read_arena(folder)?;
     let mut known: Vec<(&str, &str)> = Vec::new();
     for problem in &result.problems {
         let played = problem

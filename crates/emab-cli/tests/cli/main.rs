@@ -15,6 +15,7 @@ mod manners;
 mod mdp;
 mod plots;
 mod policy;
+mod report;
 mod reproduce;
 mod runs;
 mod serve;

@@ -35,7 +35,7 @@ use kuva::render::render::Scene;
 pub use self::arena_map::{arena_options, draw_arena};
 pub use self::curves::{draw_curves, draw_sweep_lines};
 pub use self::options::{AxisRange, LegendPlace, PlotOptions};
-pub use self::regret_map::{draw_regret_map, regret_map_csv};
+pub use self::regret_map::{draw_regret_map, read_regret_map, regret_map_csv};
 pub use self::series::{Series, SeriesPoint};
 pub use self::sweep_map::{HeatAxis, HeatCell, HeatMap, draw_heat_maps};
 

@@ -3,11 +3,14 @@
 mod action_names;
 mod layout;
 mod panel;
+mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use emab_sim::results::StateRegret;
 use kuva::render::render::Scene;
+
+pub use self::read::read_regret_map;
 
 use super::{LIMIT, Picture, PlotError};
 use emab_tables::in_quotes;
