@@ -12,6 +12,14 @@ use crate::results::{
 /// Relative differences below this are rounding.
 const ROUNDING: f64 = 1e-9;
 
+/// The difference of two numbers; 0 within rounding.
+pub(super) fn difference(a: f64, b: f64) -> f64 {
+    match a - b {
+        rounding if rounding.abs() <= ROUNDING * (a.abs() + b.abs()) => 0.0,
+        difference => difference,
+    }
+}
+
 impl Measured {
     /// The mean of these numbers.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Measured {
@@ -25,10 +33,8 @@ impl Measured {
 
     /// The mean difference, run by run; a difference within rounding counts as 0.
     pub fn paired(one: &[f64], other: &[f64]) -> Measured {
-        Measured::of(one.iter().zip(other).map(|(a, b)| match a - b {
-            rounding if rounding.abs() <= ROUNDING * (a.abs() + b.abs()) => 0.0,
-            difference => difference,
-        }))
+        let pairs = one.iter().zip(other);
+        Measured::of(pairs.map(|(a, b)| difference(*a, *b)))
     }
 
     fn is_tie(&self) -> bool {

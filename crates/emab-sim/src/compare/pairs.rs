@@ -1,0 +1,174 @@
+//! Pairwise comparison of learners after every round of runs, until every pair is decided.
+//!
+//! The differences of two learners, run by run, are independent and identically distributed: a run's random numbers depend on (seed, run,
+//! role) alone. Each pair has a [`ConfidenceSequence`], whose intervals hold after all rounds at once, so that the number of runs may
+//! depend on what they show. The intervals of all pairs hold together except with probability [`PairDecisions::ERROR`] (Bonferroni).
+
+use emab::stats::ConfidenceSequence;
+
+use super::ranking::difference;
+use crate::results::{ArenaPairs, Interval, LearnerPair, PairVerdict};
+
+/// The pairs of the ranked learners of one problem.
+///
+/// ```
+/// use emab_sim::compare::PairDecisions;
+/// use emab_sim::results::PairVerdict;
+/// let mut pairs = PairDecisions::new(3, 0.5, 3);
+/// let good: Vec<f64> = (0..100).map(|i| f64::from(i % 3)).collect();
+/// let bad: Vec<f64> = (0..100).map(|i| f64::from(9 + i % 4)).collect();
+/// pairs.add(&[&good, &bad, &good]);
+/// assert_eq!(pairs.open(), 0);
+/// let verdicts: Vec<PairVerdict> = pairs.results(&["one", "two", "three"]).pairs.iter().map(|pair| pair.verdict).collect();
+/// assert_eq!(verdicts, [PairVerdict::Better, PairVerdict::Equivalent, PairVerdict::Worse]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct PairDecisions {
+    margin: f64,
+    /// The number of pairs that share the error probability.
+    of: u64,
+    runs: u64,
+    pairs: Vec<(usize, usize, ConfidenceSequence)>,
+}
+
+impl PairDecisions {
+    /// Runs that are added before the pairs are looked at again.
+    pub const ROUND: u64 = 50;
+    /// Runs before the first look. The intervals are asymptotic for differences that are not normal, and rare runs must have a
+    /// chance to be seen.
+    pub const BURN_IN: u64 = 100;
+    /// The probability that an interval of any pair misses after any round.
+    pub const ERROR: f64 = 0.05;
+    /// Runs at which the intervals are tightest for their number.
+    const TIGHTEST: u64 = 400;
+
+    /// All pairs of this many learners; `of` pairs, of this problem and others, share the error probability.
+    pub fn new(learners: usize, margin: f64, of: u64) -> PairDecisions {
+        let error = PairDecisions::ERROR / of.max(1) as f64;
+        let empty = ConfidenceSequence::new(error, PairDecisions::TIGHTEST);
+        let pairs = (0..learners).flat_map(|i| (i + 1..learners).map(move |j| (i, j, empty)));
+        PairDecisions {
+            margin,
+            of,
+            runs: 0,
+            pairs: pairs.collect(),
+        }
+    }
+
+    /// Adds a round: the regret of each learner in the same runs.
+    pub fn add(&mut self, regret: &[&[f64]]) {
+        for (i, j, sequence) in &mut self.pairs {
+            for (one, other) in regret[*i].iter().zip(regret[*j]) {
+                sequence.add(difference(*one, *other));
+            }
+        }
+        self.runs += regret.first().map_or(0, |runs| runs.len() as u64);
+    }
+
+    fn verdict(&self, sequence: &ConfidenceSequence) -> PairVerdict {
+        let (mean, half) = (sequence.mean(), sequence.half_width());
+        match (mean - half, mean + half) {
+            _ if self.runs < PairDecisions::BURN_IN => PairVerdict::Undecided,
+            (low, high) if -self.margin <= low && high <= self.margin => PairVerdict::Equivalent,
+            (_, high) if high < 0.0 => PairVerdict::Better,
+            (low, _) if low > 0.0 => PairVerdict::Worse,
+            _ => PairVerdict::Undecided,
+        }
+    }
+
+    /// The number of pairs.
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// Whether there is no pair.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// The number of pairs that are not decided.
+    pub fn open(&self) -> usize {
+        let open = |(_, _, it): &&(usize, usize, ConfidenceSequence)| {
+            self.verdict(it) == PairVerdict::Undecided
+        };
+        self.pairs.iter().filter(open).count()
+    }
+
+    /// The comparisons of learners with these labels.
+    pub fn results(&self, labels: &[&str]) -> ArenaPairs {
+        let result = |(i, j, sequence): &(usize, usize, ConfidenceSequence)| {
+            let (mean, half) = (sequence.mean(), sequence.half_width());
+            LearnerPair {
+                first: labels[*i].into(),
+                second: labels[*j].into(),
+                difference: Interval {
+                    value: mean,
+                    ends: half.is_finite().then_some((mean - half, mean + half)),
+                },
+                verdict: self.verdict(sequence),
+            }
+        };
+        ArenaPairs {
+            margin: self.margin,
+            error: PairDecisions::ERROR,
+            of: self.of,
+            pairs: self.pairs.iter().map(result).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use emab::{Role, Stream};
+
+    fn pairs(margin: f64, one: impl Fn(f64) -> f64, runs: u64) -> PairDecisions {
+        let mut stream = Stream::new(1, 0, Role::Learner);
+        let noise: Vec<f64> = (0..runs).map(|_| stream.normal()).collect();
+        let other: Vec<f64> = noise.iter().map(|z| 10.0 + z).collect();
+        let one: Vec<f64> = noise.into_iter().map(one).collect();
+        let mut pairs = PairDecisions::new(2, margin, 1);
+        pairs.add(&[&one, &other]);
+        pairs
+    }
+
+    #[test]
+    fn verdicts_by_hand() {
+        let verdict = |pairs: PairDecisions| {
+            let pair = pairs.results(&["a", "b"]).pairs.remove(0);
+            pair.verdict
+        };
+        // The difference is -z - 10, of standard deviation 1: decided, and equivalent within 11.
+        assert_eq!(verdict(pairs(1.0, |_| 0.0, 100)), PairVerdict::Better);
+        assert_eq!(verdict(pairs(11.0, |_| 0.0, 100)), PairVerdict::Equivalent);
+        assert_eq!(
+            verdict(pairs(1.0, |z| 12.0 + 2.0 * z, 100)),
+            PairVerdict::Worse
+        );
+        assert_eq!(
+            verdict(pairs(0.1, |z| 10.0 + 2.0 * z, 100)),
+            PairVerdict::Undecided
+        );
+        // Nothing is decided before the burn-in, and no difference at all is equivalent with any margin.
+        assert_eq!(verdict(pairs(1.0, |_| 0.0, 99)), PairVerdict::Undecided);
+        assert_eq!(
+            verdict(pairs(0.0, |z| 10.0 + z, 100)),
+            PairVerdict::Equivalent
+        );
+    }
+
+    #[test]
+    fn rounds_add_up_to_the_same_bits() {
+        let [one, other]: [Vec<f64>; 2] = [0, 1].map(|run| {
+            let mut stream = Stream::new(2, run, Role::Learner);
+            (0..200).map(|_| stream.normal()).collect()
+        });
+        let mut whole = PairDecisions::new(2, 0.5, 1);
+        whole.add(&[&one, &other]);
+        let mut rounds = PairDecisions::new(2, 0.5, 1);
+        for first in (0..200).step_by(50) {
+            rounds.add(&[&one[first..first + 50], &other[first..first + 50]]);
+        }
+        assert_eq!(whole.results(&["a", "b"]), rounds.results(&["a", "b"]));
+    }
+}
