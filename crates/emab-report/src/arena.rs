@@ -5,9 +5,12 @@ use emab_sim::results::{
     Measured, Ranking, Values,
 };
 
+use emab::stats::half_width;
+
+use crate::arena_pairs::pairs_text;
 use crate::csv_parquet::table_csv;
 use crate::run_table::confidence;
-use crate::text_table::{number, table};
+use crate::text_table::{fixed, number, table};
 
 /// Wider than any table.
 const MAX_WIDTH: usize = 1000;
@@ -26,13 +29,28 @@ const SHOWN: usize = 12;
 /// assert!(emab_report::arena_text(&result).ends_with("Left out: ucb1: too many sequences\n"));
 /// ```
 pub fn arena_text(result: &ArenaResult) -> String {
+    let pairs = result
+        .problems
+        .iter()
+        .find_map(|problem| problem.pairs.as_ref());
+    let runs = match pairs {
+        None => result.runs.to_string(),
+        Some(pairs) => format!("Up to {}", pairs.most_runs),
+    };
     let mut text = format!(
-        "{} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
-        result.runs, result.episodes, result.seed
+        "{runs} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
+        result.episodes, result.seed
     );
+    let ranked_at = result.problems.iter().find_map(|problem| problem.ranked_at);
+    if let Some(at) = ranked_at.filter(|at| *at != result.episodes) {
+        text += &format!("Compared after {at} episodes\n");
+    }
     if result.problems.len() <= SHOWN {
         for problem in &result.problems {
-            text += &format!("\n{}\n", problem_text(problem, result.runs));
+            text += &format!(
+                "\n{}\n",
+                problem_text(problem, problem.runs.unwrap_or(result.runs))
+            );
         }
     } else {
         text += &format!(
@@ -44,7 +62,7 @@ pub fn arena_text(result: &ArenaResult) -> String {
         let tallied = result.tallied();
         text += &format!(
             "\n{}\n\n{}\n",
-            summary_text(&tallied),
+            summary_text(&tallied, pairs.is_some()),
             ratios_text(&tallied)
         );
     }
@@ -131,7 +149,15 @@ fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
     if better.is_some() {
         header.push("vs optimum");
     }
-    header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
+    header.extend([
+        "less feedbal's",
+        "growth",
+        "median",
+        "stuck",
+        "ns/step",
+        "KiB",
+        "",
+    ]);
     let entries = problem.learners.iter();
     let rows: Vec<Vec<String>> = entries
         .map(|entry| row(entry, better.is_some(), runs))
@@ -145,6 +171,9 @@ fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
         text += "regret is estimated: the benchmark is played beside, on the same draws\n";
     }
     text += &table(&header, &rows, MAX_WIDTH);
+    if let Some(pairs) = &problem.pairs {
+        text += &format!("\n\n{}", pairs_text(problem, pairs, runs));
+    }
     // One line per reason: several settings of a learner share it.
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for left in &problem.left_out {
@@ -175,9 +204,20 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
         Ranking::Informed => format!("sees {}", entry.sees),
         standing => standing.words().into(),
     };
+    let flag = entry.not_learning.then(|| "not learning yet".to_owned());
+    let groups = entry.groups.map(|_| "two groups of runs".to_owned());
+    let notes = [Some(standing), flag, groups].into_iter().flatten();
+    let notes: Vec<String> = notes.filter(|note| !note.is_empty()).collect();
+    let growth = entry.growth.map(|growth| {
+        let half = half_width(growth.stderr, runs);
+        format!("{} ± {}", fixed(growth.mean, 2), fixed(half, 2))
+    });
+    let stuck = entry.stuck.map(|share| format!("{:.0} %", 100.0 * share));
     row.push(entry.minus_feedbal.map(measured).unwrap_or_default());
-    row.extend([number(entry.gain.mean), digits(entry.nanoseconds)]);
-    row.extend([memory.unwrap_or_default(), standing]);
+    row.push(growth.unwrap_or_default());
+    row.push(entry.quantiles.map(|at| number(at.q50)).unwrap_or_default());
+    row.extend([stuck.unwrap_or_default(), digits(entry.nanoseconds)]);
+    row.extend([memory.unwrap_or_default(), notes.join(", ")]);
     row
 }
 
@@ -191,12 +231,13 @@ fn digits(value: f64) -> String {
 }
 
 /// Summary of each learner over all problems.
-fn summary_text(tallied: &[ArenaSummary]) -> String {
+fn summary_text(tallied: &[ArenaSummary], decided: bool) -> String {
     let row = |one: &ArenaSummary| {
         let place = format!("{:.2}", one.place);
         let counts = [one.best, one.within_noise, one.better, one.worse];
         let mut row = vec![one.label.clone(), one.played.to_string(), place];
         row.extend(counts.map(|count| count.to_string()));
+        row.push(one.not_learning.to_string());
         row.push(if one.informed { "informed" } else { "" }.into());
         row
     };
@@ -209,11 +250,17 @@ fn summary_text(tallied: &[ArenaSummary]) -> String {
         "within noise",
         "better than feedbal",
         "worse",
+        "not learning yet",
         "",
     ];
+    let intervals = match decided {
+        false => {
+            "95 % intervals of the paired\ndifference, each by itself: of twenty that make no difference one seems to."
+        }
+        true => "the pairs above, which\nhold together except with probability 5 %.",
+    };
     format!(
-        "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired\n\
-         difference, each by itself: of twenty that make no difference one seems to.\n{}",
+        "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by {intervals}\n{}",
         table(&header, &rows, MAX_WIDTH)
     )
 }
@@ -244,7 +291,7 @@ pub fn arena_csv(result: &ArenaResult) -> String {
             Some(at.ground.problem_hash.clone())
         }),
         count("episodes", &|_| Some(result.episodes)),
-        count("runs", &|_| Some(result.runs)),
+        count("runs", &|(at, _)| Some(at.runs.unwrap_or(result.runs))),
         count("seed", &|_| Some(result.seed)),
         text("learner", &|(_, learner)| {
             Some(learner.map_or_else(|left| left.label.clone(), |entry| entry.label.clone()))
@@ -293,6 +340,27 @@ pub fn arena_csv(result: &ArenaResult) -> String {
     }));
     columns.push(text("note", &|(_, learner)| {
         Some(learner.err()?.why.clone())
+    }));
+    columns.push(count("ranked_at", &|(at, _)| at.ranked_at));
+    let mut number = |name: &str, of: &dyn Fn(&ArenaEntry) -> Option<f64>| {
+        let values = rows.iter().map(|(_, learner)| of(learner.ok()?)).collect();
+        columns.push(Column {
+            name: name.into(),
+            values: Values::Numbers(values),
+        });
+    };
+    number("half", &|entry| Some(entry.half?.mean));
+    number("half_stderr", &|entry| Some(entry.half?.stderr));
+    number("growth", &|entry| Some(entry.growth?.mean));
+    number("growth_stderr", &|entry| Some(entry.growth?.stderr));
+    number("q05", &|entry| Some(entry.quantiles?.q05));
+    number("q25", &|entry| Some(entry.quantiles?.q25));
+    number("median", &|entry| Some(entry.quantiles?.q50));
+    number("q75", &|entry| Some(entry.quantiles?.q75));
+    number("q95", &|entry| Some(entry.quantiles?.q95));
+    number("stuck", &|entry| entry.stuck);
+    columns.push(text("not_learning", &|(_, learner)| {
+        Some(learner.ok()?.not_learning.to_string())
     }));
     table_csv(&columns)
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arena;
+mod arena_pairs;
 mod bounds;
 mod claim;
 mod csv_parquet;
@@ -16,6 +17,7 @@ mod run_table;
 mod text_table;
 
 pub use arena::{arena_csv, arena_text};
+pub use arena_pairs::pairs_csv;
 pub use bounds::{bounds_rows, bounds_text};
 pub use claim::{Claim, Verdict, claims_table};
 pub use csv_parquet::{table_csv, table_parquet};

@@ -110,7 +110,7 @@ fn errors(seed: u64, distribution: &Difference, learners: usize, studies: u64) {
     let pairs = learners * (learners - 1) / 2;
     for study in 0..studies {
         let mut stream = Stream::new(seed, study, Role::Learner);
-        let mut decisions = PairDecisions::new(learners, 0.0, pairs as u64);
+        let mut decisions = PairDecisions::new(learners, 0.0, pairs as u64, MOST);
         let mut moments = vec![Moments::default(); pairs];
         let (mut sequence, mut t, mut last) = (false, false, false);
         for round in 1..=MOST / PairDecisions::ROUND {
@@ -163,15 +163,13 @@ fn verdicts(seed: u64, distribution: &Difference, margin: f64, studies: u64) {
     let zeros = vec![0.0; PairDecisions::ROUND as usize];
     for study in 0..studies {
         let mut stream = Stream::new(seed, study, Role::Learner);
-        let mut decisions = PairDecisions::new(2, margin, 1);
-        let mut used = 0;
-        while used < MOST && (used == 0 || decisions.open() > 0) {
+        let mut decisions = PairDecisions::new(2, margin, 1, MOST);
+        while !decisions.is_finished() {
             let draw = |_| distribution.draw(&mut stream) / sd + truth;
             let regret: Vec<f64> = (0..PairDecisions::ROUND).map(draw).collect();
             decisions.add(&[&regret, &zeros]);
-            used += PairDecisions::ROUND;
         }
-        runs.add(used as f64);
+        runs.add(decisions.runs() as f64);
         match decisions.results(&["one", "other"]).pairs[0].verdict {
             PairVerdict::Better => better += 1,
             PairVerdict::Equivalent if truth.abs() <= margin => {}

@@ -7,6 +7,7 @@ use crate::VERSION;
 use crate::experiment::result_folder::{Folder, FolderError, SWEEP_MANIFEST, quoted};
 use crate::experiment::run_folder::contains_run;
 use crate::results::ArenaCellResult;
+use crate::shard::Shard;
 
 const CELLS: &str = "arena.jsonl";
 
@@ -16,9 +17,41 @@ struct SavedCell {
     version: String,
     problem_hash: String,
     episodes: u64,
+    /// The episode at which learners are compared; none for the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ranked_at: Option<u64>,
     runs: u64,
+    /// The part of the runs; none for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shard: Option<Shard>,
     seed: u64,
     cell: ArenaCellResult,
+}
+
+impl SavedCell {
+    fn new(cell: &Cell, result: ArenaCellResult) -> SavedCell {
+        let ranked_at = cell.recorded.as_ref().and_then(|at| at.last().copied());
+        SavedCell {
+            version: VERSION.into(),
+            problem_hash: cell.problem.hash().into(),
+            episodes: cell.episodes,
+            ranked_at: ranked_at.filter(|at| *at < cell.episodes),
+            runs: cell.runs,
+            shard: Some(cell.shard).filter(|shard| *shard != Shard::WHOLE),
+            seed: cell.seed,
+            cell: result,
+        }
+    }
+
+    /// Whether two cells depend on the same, besides their learners.
+    fn is_like(&self, other: &SavedCell) -> bool {
+        fn basis(cell: &SavedCell) -> impl PartialEq {
+            let texts = (&cell.version, &cell.problem_hash);
+            let runs = (cell.runs, cell.shard, cell.seed);
+            (texts, cell.episodes, cell.ranked_at, runs)
+        }
+        basis(self) == basis(other)
+    }
 }
 
 /// The result folder of an arena.
@@ -52,30 +85,22 @@ impl ArenaFolder {
     /// The result of a cell that was finished before.
     pub fn find(&self, cell: &Cell) -> Option<ArenaCellResult> {
         let parameters = cell.learner.parameters();
+        let sought = SavedCell::new(cell, ArenaCellResult::default());
         let same = |saved: &&SavedCell| {
             let result = &saved.cell;
             let set = |(name, value): &(&str, _)| result.parameters.get(*name) == Some(value);
-            saved.version == VERSION
-                && saved.problem_hash == cell.problem.hash()
-                && (saved.episodes, saved.runs, saved.seed) == (cell.episodes, cell.runs, cell.seed)
+            saved.is_like(&sought)
                 && result.label == cell.learner.label()
                 && result.parameters.len() == parameters.len()
                 && parameters.iter().all(set)
-                && result.finals.len() as u64 == cell.runs
+                && result.finals.len() as u64 == cell.share()
         };
         self.saved.iter().find(same).map(|saved| saved.cell.clone())
     }
 
     /// Saves the result of a cell.
     pub fn append(&self, cell: &Cell, result: &ArenaCellResult) -> Result<(), FolderError> {
-        let saved = SavedCell {
-            version: VERSION.into(),
-            problem_hash: cell.problem.hash().into(),
-            episodes: cell.episodes,
-            runs: cell.runs,
-            seed: cell.seed,
-            cell: result.clone(),
-        };
+        let saved = SavedCell::new(cell, result.clone());
         self.folder.append_sealed(CELLS, &saved)
     }
 }

@@ -7,6 +7,7 @@ mod arena;
 mod arena_folder;
 mod cell;
 mod default_learners;
+mod halves;
 mod pairs;
 mod ranking;
 mod ratios;

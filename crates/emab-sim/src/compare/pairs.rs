@@ -7,14 +7,14 @@
 use emab::stats::ConfidenceSequence;
 
 use super::ranking::difference;
-use crate::results::{ArenaPairs, Interval, LearnerPair, PairVerdict};
+use crate::results::{ArenaCellResult, ArenaPairs, Interval, LearnerPair, Measured, PairVerdict};
 
 /// The pairs of the ranked learners of one problem.
 ///
 /// ```
 /// use emab_sim::compare::PairDecisions;
 /// use emab_sim::results::PairVerdict;
-/// let mut pairs = PairDecisions::new(3, 0.5, 3);
+/// let mut pairs = PairDecisions::new(3, 0.5, 3, 1000);
 /// let good: Vec<f64> = (0..100).map(|i| f64::from(i % 3)).collect();
 /// let bad: Vec<f64> = (0..100).map(|i| f64::from(9 + i % 4)).collect();
 /// pairs.add(&[&good, &bad, &good]);
@@ -27,6 +27,7 @@ pub struct PairDecisions {
     margin: f64,
     /// The number of pairs that share the error probability.
     of: u64,
+    most_runs: u64,
     runs: u64,
     pairs: Vec<(usize, usize, ConfidenceSequence)>,
 }
@@ -42,14 +43,16 @@ impl PairDecisions {
     /// Runs at which the intervals are tightest for their number.
     const TIGHTEST: u64 = 400;
 
-    /// All pairs of this many learners; `of` pairs, of this problem and others, share the error probability.
-    pub fn new(learners: usize, margin: f64, of: u64) -> PairDecisions {
+    /// All pairs of this many learners, with runs up to `most_runs`; `of` pairs, of this problem and others, share the error
+    /// probability.
+    pub fn new(learners: usize, margin: f64, of: u64, most_runs: u64) -> PairDecisions {
         let error = PairDecisions::ERROR / of.max(1) as f64;
         let empty = ConfidenceSequence::new(error, PairDecisions::TIGHTEST);
         let pairs = (0..learners).flat_map(|i| (i + 1..learners).map(move |j| (i, j, empty)));
         PairDecisions {
             margin,
             of,
+            most_runs,
             runs: 0,
             pairs: pairs.collect(),
         }
@@ -76,14 +79,14 @@ impl PairDecisions {
         }
     }
 
-    /// The number of pairs.
-    pub fn len(&self) -> usize {
-        self.pairs.len()
+    /// The runs so far.
+    pub fn runs(&self) -> u64 {
+        self.runs
     }
 
-    /// Whether there is no pair.
-    pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
+    /// Whether no more runs are added: every pair is decided, or the most runs are reached.
+    pub fn is_finished(&self) -> bool {
+        self.runs >= self.most_runs || (self.runs >= PairDecisions::BURN_IN && self.open() == 0)
     }
 
     /// The number of pairs that are not decided.
@@ -112,8 +115,40 @@ impl PairDecisions {
             margin: self.margin,
             error: PairDecisions::ERROR,
             of: self.of,
+            most_runs: self.most_runs,
             pairs: self.pairs.iter().map(result).collect(),
         }
+    }
+}
+
+impl ArenaCellResult {
+    /// Adds the next runs of the same cell.
+    pub fn append(&mut self, next: ArenaCellResult) {
+        let [before, after] = [&self.finals, &next.finals].map(|runs| runs.len() as f64);
+        self.gain = together(self.gain, before, next.gain, after);
+        self.finals.extend(next.finals);
+        self.halves.extend(next.halves);
+        self.stuck = self.stuck.zip(next.stuck).map(|(one, other)| one + other);
+        let steps = self.steps + next.steps;
+        let time = |nanoseconds: f64, of: u64| nanoseconds * of as f64 / steps.max(1) as f64;
+        self.nanoseconds = time(self.nanoseconds, self.steps) + time(next.nanoseconds, next.steps);
+        self.steps = steps;
+    }
+}
+
+/// The mean of `n` and `m` numbers together, from the means of both.
+fn together(one: Measured, n: f64, other: Measured, m: f64) -> Measured {
+    let all = n + m;
+    if all < 2.0 {
+        return if n > 0.0 { one } else { other };
+    }
+    let apart = other.mean - one.mean;
+    // Squared deviations from the mean of each, and of the means from each other.
+    let squares = |it: Measured, n: f64| it.stderr * it.stderr * n * (n - 1.0).max(0.0);
+    let squares = squares(one, n) + squares(other, m) + apart * apart * n * m / all;
+    Measured {
+        mean: one.mean + apart * m / all,
+        stderr: (squares / (all * (all - 1.0))).sqrt(),
     }
 }
 
@@ -127,7 +162,7 @@ mod tests {
         let noise: Vec<f64> = (0..runs).map(|_| stream.normal()).collect();
         let other: Vec<f64> = noise.iter().map(|z| 10.0 + z).collect();
         let one: Vec<f64> = noise.into_iter().map(one).collect();
-        let mut pairs = PairDecisions::new(2, margin, 1);
+        let mut pairs = PairDecisions::new(2, margin, 1, 1000);
         pairs.add(&[&one, &other]);
         pairs
     }
@@ -158,14 +193,40 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_of_two_rounds_is_that_of_all_runs() {
+        let cell = |runs: &[f64]| ArenaCellResult {
+            finals: runs.to_vec(),
+            halves: runs.iter().map(|regret| regret / 2.0).collect(),
+            stuck: Some(1),
+            gain: Measured::of(runs.iter().copied()),
+            steps: 10 * runs.len() as u64,
+            nanoseconds: runs.len() as f64,
+            ..ArenaCellResult::default()
+        };
+        let all = [1.0, 4.0, -2.0, 8.0, 5.0];
+        let mut joined = cell(&all[..2]);
+        joined.append(cell(&all[2..]));
+        let whole = cell(&all);
+        assert_eq!(
+            (&joined.finals, &joined.halves),
+            (&whole.finals, &whole.halves)
+        );
+        assert_eq!((joined.stuck, joined.steps), (Some(2), 50));
+        assert!((joined.gain.mean - whole.gain.mean).abs() < 1e-12);
+        assert!((joined.gain.stderr - whole.gain.stderr).abs() < 1e-12);
+        // Steps and times per step are 20 x 2 and 30 x 3.
+        assert!((joined.nanoseconds - 2.6).abs() < 1e-12);
+    }
+
+    #[test]
     fn rounds_add_up_to_the_same_bits() {
         let [one, other]: [Vec<f64>; 2] = [0, 1].map(|run| {
             let mut stream = Stream::new(2, run, Role::Learner);
             (0..200).map(|_| stream.normal()).collect()
         });
-        let mut whole = PairDecisions::new(2, 0.5, 1);
+        let mut whole = PairDecisions::new(2, 0.5, 1, 200);
         whole.add(&[&one, &other]);
-        let mut rounds = PairDecisions::new(2, 0.5, 1);
+        let mut rounds = PairDecisions::new(2, 0.5, 1, 200);
         for first in (0..200).step_by(50) {
             rounds.add(&[&one[first..first + 50], &other[first..first + 50]]);
         }

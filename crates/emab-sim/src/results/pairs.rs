@@ -53,6 +53,25 @@ pub struct LearnerPair {
     pub verdict: PairVerdict,
 }
 
+impl LearnerPair {
+    /// The same with the other learner as the first.
+    #[must_use]
+    pub fn reversed(&self) -> LearnerPair {
+        LearnerPair {
+            first: self.second.clone(),
+            second: self.first.clone(),
+            difference: Interval {
+                value: 0.0 - self.difference.value,
+                ends: self
+                    .difference
+                    .ends
+                    .map(|(low, high)| (0.0 - high, 0.0 - low)),
+            },
+            verdict: self.verdict.reversed(),
+        }
+    }
+}
+
 /// All pairs of ranked learners on a problem: the result of `emab arena --until-decided`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArenaPairs {
@@ -62,6 +81,8 @@ pub struct ArenaPairs {
     pub error: f64,
     /// The number of pairs on all problems, which share `error` equally.
     pub of: u64,
+    /// The runs after which no more are added.
+    pub most_runs: u64,
     /// The pairs, in the order of the ranking.
     pub pairs: Vec<LearnerPair>,
 }
