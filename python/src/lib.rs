@@ -15,6 +15,7 @@ mod learner;
 mod lists;
 mod problem;
 mod progress;
+mod runs;
 mod solve;
 mod spec;
 mod sweep;
@@ -48,6 +49,8 @@ mod _emab {
     #[pymodule_export]
     use super::problem::{Problem, builtin};
     #[pymodule_export]
+    use super::runs::runs_table;
+    #[pymodule_export]
     use super::solve::{bounds, solve};
     #[pymodule_export]
     use super::spec::Spec;
@@ -55,7 +58,8 @@ mod _emab {
     use super::sweep::Sweep;
     #[pymodule_export]
     use super::tables::{
-        critical_value, format_conditions, format_interval, format_number, regret_cells, text_table,
+        critical_value, distribution_cells, format_conditions, format_interval, format_number,
+        group_notes, regret_cells, text_table,
     };
 
     use super::*;

@@ -377,11 +377,14 @@ pub struct Run {
     /// Episodes at which to record regret [default: evenly spaced on a log axis].
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count)]
     pub checkpoints: Vec<u64>,
+    /// Episodes at which runs.csv and runs.parquet have the regret and the gain of every run, besides the last.
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count, requires = "out")]
+    pub record_at: Vec<u64>,
     /// A condition that replaces the one in the problem file; may be repeated: delay=20, delay=geometric:20,
     /// delay=batches:50, open=20, dropout=0.05, lost=0.1, override=0.2, drift=p:0.4@5000.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
-    /// Write curve.csv, run.json, problem.json, regret.svg and regret.png into this folder.
+    /// Write the results into this folder: run.json, curve.csv, runs.csv, runs.parquet, places.csv, problem.json and plots.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Run only the K-th of N parts of the runs; `emab merge` combines the parts.

@@ -9,6 +9,7 @@ use emab_server::serve::{NoFolder, ServeError};
 use emab_server::tokens::TokenError;
 use emab_sim::compare::sweep::{SweepError, SweepFolderError};
 use emab_sim::{BuildError, FileError, FolderError, SimError};
+use emab_tables::TableError;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -137,6 +138,12 @@ impl From<ReadError> for CommandError {
 impl From<PlotError> for CommandError {
     fn from(error: PlotError) -> CommandError {
         CommandError::Work(format!("cannot draw: {error}"))
+    }
+}
+
+impl From<TableError> for CommandError {
+    fn from(error: TableError) -> CommandError {
+        CommandError::Work(format!("cannot write the table: {error}"))
     }
 }
 

@@ -14,6 +14,7 @@ mod npz;
 mod plot;
 mod policy;
 mod run_table;
+mod runs_table;
 mod text_table;
 
 pub use arena::{arena_csv, arena_text};
@@ -33,4 +34,5 @@ pub use run_table::{
     bound_note, bound_series, confidence, curve_csv, regret_cells, regret_rows, regret_series,
     regret_table,
 };
+pub use runs_table::{distribution_rows, distribution_table, group_notes, stuck_share, write_runs};
 pub use text_table::{number, table};

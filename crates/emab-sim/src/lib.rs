@@ -25,9 +25,10 @@ pub use engine::tally::Tally;
 pub use error::SimError;
 pub use experiment::{
     BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder, FileError,
-    Finish, Folder, FolderError, LearnerSource, LearnerState, PlannedRun, ProblemSource, Progress,
-    Resumed, RunFolder, RunPlan, RunSink, State, check_checkpoints, has_result, log_spaced,
-    merge_runs, quoted, read_result, state_plot_name, write_file,
+    Finish, Folder, FolderError, LearnerSource, LearnerState, MergedRun, PlannedRun, ProblemSource,
+    Progress, RecordReader, RecordWriter, Resumed, RunFolder, RunPlan, RunSink, State,
+    check_checkpoints, has_result, log_spaced, merge_runs, quoted, read_result, state_plot_name,
+    write_file,
 };
 pub use run_set::RunSet;
 pub use shard::{Shard, ShardError};

@@ -13,8 +13,7 @@ pub fn merge(args: &Merge, json: bool) -> Result<(), CommandError> {
         .collect::<Result<_, _>>()
         .map_err(|error| CommandError::input(error.to_string()))?;
     if !folders.iter().any(contains_sweep) {
-        let (merged, state) = merge_runs(&folders)?;
-        return run::merged(merged, &state, &args.out, json);
+        return run::merged(merge_runs(&folders)?, &args.out, json);
     }
     let (merged, out, done) = merge_sweeps(&folders, || Ok(Folder::create(&args.out)?))?;
     sweep::finish(&merged, Some(&out), &done, json)

@@ -1,18 +1,21 @@
 //! `emab run`: learners on a problem, and a folder of results.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use emab::Environment;
 use emab::environment::RegretEstimator;
+use emab::learners::LearnerConfig;
 use emab_report::{
-    PlotOptions, Series, confidence, curve_csv, draw_curves, draw_regret_map, number,
-    regret_map_csv, regret_series, regret_table,
+    PlotOptions, Series, confidence, curve_csv, distribution_table, draw_curves, draw_regret_map,
+    group_notes, number, regret_map_csv, regret_series, regret_table, write_runs,
 };
 use emab_sim::results::RunResult;
 use emab_sim::{
-    Control, Finish, Folder, PlannedRun, Resumed, RunFolder, RunPlan, Shard, State, quoted,
-    state_plot_name,
+    Control, Finish, Folder, MergedRun, PlannedRun, RecordReader, RecordWriter, Resumed, RunFolder,
+    RunPlan, Shard, State, quoted, state_plot_name,
 };
+use emab_tables::Format;
 use serde_json::json;
 
 use super::{stop_on_ctrl_c, write_picture};
@@ -36,6 +39,7 @@ pub fn run(args: &Run, json: bool) -> Result<(), CommandError> {
         runs: args.runs.unwrap_or(100),
         seed: args.seed.unwrap_or(1),
         checkpoints: args.checkpoints.clone(),
+        recorded: args.out.as_ref().map(|_| args.record_at.clone()),
         shard: args.shard.unwrap_or_default(),
     };
     let run = PlannedRun::new(file, plan, args.out.is_some())?;
@@ -59,10 +63,10 @@ fn resume(path: &Path, threads: usize, json: bool) -> Result<(), CommandError> {
 }
 
 /// Writes and shows the result of merged shards.
-pub fn merged(run: PlannedRun, state: &State, out: &Path, json: bool) -> Result<(), CommandError> {
-    let session = Session::new(run, Some(RunFolder::create(out)?), 1, json)?;
-    session.begin(state)?;
-    session.finish(state)
+pub fn merged(merged: MergedRun, out: &Path, json: bool) -> Result<(), CommandError> {
+    let session = Session::new(merged.run, Some(RunFolder::create(out)?), 1, json)?;
+    session.begin(&merged.state)?;
+    session.finish(&merged.state, merged.records)
 }
 
 /// One call of `emab run`, new or resumed.
@@ -105,11 +109,12 @@ impl Session {
         Ok(())
     }
 
-    fn save(&self, state: &State) -> Result<(), CommandError> {
-        match &self.folder {
-            Some(folder) => Ok(folder.save(&self.run, state)?),
-            None => Ok(()),
+    fn save(&self, state: &State, records: Option<&RecordWriter>) -> Result<(), CommandError> {
+        if let Some(folder) = &self.folder {
+            records.map_or(Ok(()), RecordWriter::sync)?;
+            folder.save(&self.run, state)?;
         }
+        Ok(())
     }
 
     /// Plays the runs that are not done, with a progress bar, and writes the results.
@@ -117,6 +122,11 @@ impl Session {
         let bar = terminal::progress(0);
         bar.set_message("running");
         let mut not_saved = None;
+        let folder = self.folder.as_ref();
+        let records = folder
+            .map(|folder| folder.record_writer(&self.run))
+            .transpose()?;
+        let records = RefCell::new(records.flatten());
         let mut control = Control {
             threads: self.threads,
             stop: stop_on_ctrl_c(),
@@ -124,11 +134,15 @@ impl Session {
                 bar.set_length(progress.total);
                 bar.set_position(progress.done);
                 if let Some(state) = state {
-                    not_saved = self.save(state).err();
+                    not_saved = self.save(state, records.borrow().as_ref()).err();
                 }
             },
         };
-        let finish = self.run.experiment.run(&mut state, &mut control);
+        let sink = &mut |learner, runs| match &mut *records.borrow_mut() {
+            Some(records) => records.write(learner, runs),
+            None => Ok(()),
+        };
+        let finish = self.run.experiment.run_into(&mut state, &mut control, sink);
         bar.finish_and_clear();
         let finish = match finish {
             Ok(finish) => finish,
@@ -141,7 +155,7 @@ impl Session {
             }
         };
         if finish == Finish::Stopped {
-            self.save(&state)?;
+            self.save(&state, records.borrow().as_ref())?;
             return Err(self.stopped(&state));
         }
         if let Some(error) = not_saved {
@@ -150,9 +164,15 @@ impl Session {
         }
         match &self.folder {
             Some(folder) if self.run.plan.shard != Shard::WHOLE => {
+                if let Some(records) = records.borrow().as_ref() {
+                    records.sync()?;
+                }
                 self.finish_shard(folder, &state)
             }
-            _ => self.finish(&state),
+            folder => {
+                let records = folder.as_ref().and_then(|folder| folder.records(&self.run));
+                self.finish(&state, records)
+            }
         }
     }
 
@@ -171,11 +191,11 @@ impl Session {
     }
 
     /// Writes and shows the result of all runs.
-    fn finish(&self, state: &State) -> Result<(), CommandError> {
+    fn finish(&self, state: &State, records: Option<RecordReader>) -> Result<(), CommandError> {
         let result = self.run.document(state);
         let result = result.map_err(CommandError::of(&self.run.file))?;
         // The result is shown even if it cannot be written.
-        let written = self.write(&result, state);
+        let written = self.write(&result, state, records);
         show(&result, self.json)?;
         written
     }
@@ -194,7 +214,12 @@ impl Session {
         })
     }
 
-    fn write(&self, result: &RunResult, state: &State) -> Result<(), CommandError> {
+    fn write(
+        &self,
+        result: &RunResult,
+        state: &State,
+        records: Option<RecordReader>,
+    ) -> Result<(), CommandError> {
         let Some(out) = &self.folder else {
             return Ok(());
         };
@@ -202,6 +227,12 @@ impl Session {
         out.write_result(result)?;
         folder.write("curve.csv", curve_csv(result).as_bytes())?;
         folder.write("problem.json", self.run.file.canonical().as_bytes())?;
+        match records {
+            Some(records) => self.write_runs(folder, records)?,
+            None => terminal::note(
+                "note: runs.csv and runs.parquet are not written: an earlier version of emab began this run",
+            ),
+        }
         match draw_curves(&series(result), &plot_options(result)) {
             Ok(picture) => write_picture(folder, "regret", &picture)?,
             Err(error) => terminal::note(&format!("note: no plot was drawn: {error}")),
@@ -213,6 +244,33 @@ impl Session {
             out.result_files()?.join(", "),
             folder.path().display()
         ));
+        Ok(())
+    }
+
+    /// Writes the table of single runs, as CSV and Parquet, in one pass over the records.
+    fn write_runs(&self, folder: &Folder, records: RecordReader) -> Result<(), CommandError> {
+        let experiment = &self.run.experiment;
+        let labels: Vec<&str> = experiment
+            .learners()
+            .iter()
+            .map(LearnerConfig::label)
+            .collect();
+        for (name, format, records) in [
+            ("runs.csv", Format::Csv, records.clone()),
+            ("runs.parquet", Format::Parquet, records),
+        ] {
+            let records = records.map(|record| Ok::<_, CommandError>(record?));
+            folder.write_with(name, |file| {
+                write_runs(
+                    format,
+                    &labels,
+                    experiment.recorded_episodes(),
+                    records,
+                    file,
+                )
+                .map(|_| ())
+            })?;
+        }
         Ok(())
     }
 
@@ -301,12 +359,16 @@ fn show(result: &RunResult, json: bool) -> Result<(), CommandError> {
         true => String::new(),
         false => format!("conditions: {}\n", result.conditions),
     };
+    let width = terminal::width();
+    let mut tables = vec![regret_table(result, width)];
+    tables.extend(group_notes(result));
+    tables.extend(Some(distribution_table(result, width)).filter(|table| !table.is_empty()));
     terminal::print(&format!(
         "{}: {} runs of {} episodes, seed {}; the benchmark earns {value} an episode{better}\n{conditions}{}",
         result.problem,
         result.runs,
         result.episodes,
         result.seed,
-        regret_table(result, terminal::width())
+        tables.join("\n")
     ))
 }

@@ -7,6 +7,7 @@ mod builder;
 pub(crate) mod checkpoints;
 pub(crate) mod checksum;
 pub(crate) mod merge;
+mod record_file;
 pub(crate) mod result_folder;
 mod run;
 pub(crate) mod run_folder;
@@ -16,7 +17,8 @@ mod tests;
 
 pub use builder::{BuildError, CHECKED_PAIRS, ExperimentBuilder, LearnerSource, ProblemSource};
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
-pub use merge::merge_runs;
+pub use merge::{MergedRun, merge_runs};
+pub use record_file::{RecordReader, RecordWriter};
 pub use result_folder::{FileError, Folder, FolderError, quoted, write_file};
 pub use run::{Control, Experiment, Finish, Progress, RunSink};
 pub use run_folder::{

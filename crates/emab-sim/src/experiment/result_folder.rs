@@ -24,7 +24,7 @@ pub struct FileError {
 }
 
 /// Adds the operation and the file to an error.
-fn failed(verb: &'static str, path: &Path) -> impl Fn(io::Error) -> FileError {
+pub(crate) fn failed(verb: &'static str, path: &Path) -> impl Fn(io::Error) -> FileError {
     move |error| FileError {
         verb,
         path: path.into(),
@@ -146,18 +146,34 @@ impl Folder {
 
     /// Writes a file atomically: to a temporary file, synced, then renamed.
     pub fn write(&self, name: impl AsRef<OsStr>, content: &[u8]) -> Result<(), FileError> {
+        let path = self.file(name.as_ref());
+        self.write_with(name, |file| {
+            file.write_all(content).map_err(failed("write", &path))
+        })
+    }
+
+    /// The same for content that is written piece by piece.
+    pub fn write_with<E: From<FileError>>(
+        &self,
+        name: impl AsRef<OsStr>,
+        write: impl FnOnce(&mut io::BufWriter<fs::File>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let name = name.as_ref();
         let temporary = self.temporary(name);
-        let write = || {
-            let mut file = fs::File::create(&temporary)?;
-            file.write_all(content)?;
-            file.sync_all()?;
-            fs::rename(&temporary, self.file(name))
-        };
-        write().map_err(|error| {
+        let path = self.file(name);
+        let failed = failed("write", &path);
+        let written = fs::File::create(&temporary).map_err(|error| failed(error).into());
+        let written = written.and_then(|file| {
+            let mut file = io::BufWriter::new(file);
+            write(&mut file)?;
+            let synced = file.flush().and_then(|()| file.get_ref().sync_all());
+            let renamed = synced.and_then(|()| fs::rename(&temporary, &path));
+            renamed.map_err(|error| failed(error).into())
+        });
+        if written.is_err() {
             let _ = fs::remove_file(&temporary);
-            failed("write", &self.file(name))(error)
-        })
+        }
+        written
     }
 
     /// Appends to a file and syncs it; an interrupted append leaves a line without its newline.

@@ -102,6 +102,11 @@ impl Experiment {
         &self.learners
     }
 
+    /// The episodes at which single runs are recorded; empty if they are not.
+    pub fn recorded_episodes(&self) -> &[u64] {
+        &self.recorded
+    }
+
     /// The scenario that the problem is played under.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario

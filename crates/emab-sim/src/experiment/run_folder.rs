@@ -7,6 +7,7 @@ use emab_problem::{Format, ProblemFile};
 use serde::{Deserialize, Serialize};
 
 use super::builder::BuildError;
+use super::record_file::{RECORDS, RecordReader, RecordWriter};
 use super::result_folder::{FileError, Folder, FolderError, SWEEP_MANIFEST, quoted};
 use super::run::Experiment;
 use super::state::State;
@@ -18,9 +19,11 @@ const CHECKPOINT: &str = "checkpoint.json";
 const SHARD: &str = "shard.json";
 const RESULT: &str = "run.json";
 /// All files of a finished run, except the plots by state.
-const RESULTS: [&str; 6] = [
+const RESULTS: [&str; 8] = [
     RESULT,
     "curve.csv",
+    "runs.csv",
+    "runs.parquet",
     "places.csv",
     "problem.json",
     "regret.svg",
@@ -42,6 +45,9 @@ pub struct RunPlan {
     pub seed: u64,
     /// Checkpoints; empty for the default.
     pub checkpoints: Vec<u64>,
+    /// The episodes at which single runs are recorded, besides the last; none if they are not recorded, as in plans of earlier versions.
+    #[serde(default)]
+    pub recorded: Option<Vec<u64>>,
     /// The part of the runs to play.
     pub shard: Shard,
 }
@@ -73,15 +79,18 @@ impl PlannedRun {
         plan: RunPlan,
         count_choices: bool,
     ) -> Result<PlannedRun, BuildError> {
-        let experiment = Experiment::builder(&file)
+        let mut builder = Experiment::builder(&file)
             .learners(&plan.learners)
             .episodes(plan.episodes)
             .runs(plan.runs)
             .seed(plan.seed)
             .checkpoints(plan.checkpoints.clone())
             .count_choices(count_choices)
-            .shard(plan.shard)
-            .build()?;
+            .shard(plan.shard);
+        if let Some(at) = &plan.recorded {
+            builder = builder.record_runs(at.clone());
+        }
+        let experiment = builder.build()?;
         Ok(PlannedRun {
             file,
             plan,
@@ -188,6 +197,7 @@ impl RunFolder {
             }
         }
         let replaced = folder.has(RESULT);
+        folder.remove(RECORDS)?;
         self.save(run, state)?;
         for name in folder.files()? {
             let ours = RESULTS.contains(&name.as_str()) || DRAWN_LATER.contains(&name.as_str());
@@ -203,15 +213,28 @@ impl RunFolder {
         self.folder.write_sealed(CHECKPOINT, &run.saved(state))
     }
 
-    /// Removes the saved state.
+    /// Removes the saved state and the records of its runs.
     pub fn remove_checkpoint(&self) -> Result<(), FileError> {
-        self.folder.remove(CHECKPOINT)
+        self.folder.remove(CHECKPOINT)?;
+        self.folder.remove(RECORDS)
     }
 
-    /// Writes a finished shard and removes the saved state.
+    /// Opens the records of single runs for writing; none if they are not recorded.
+    pub fn record_writer(&self, run: &PlannedRun) -> Result<Option<RecordWriter>, FileError> {
+        let recorded = !run.experiment.recorded_episodes().is_empty();
+        let writer = recorded.then(|| RecordWriter::open(&self.folder, &run.experiment));
+        writer.transpose()
+    }
+
+    /// The records of single runs; none if they are not recorded.
+    pub fn records(&self, run: &PlannedRun) -> Option<RecordReader> {
+        RecordReader::open(&[(&self.folder, run.experiment.clone())])
+    }
+
+    /// Writes a finished shard, whose records stay in the folder, and removes the saved state.
     pub fn finish_shard(&self, run: &PlannedRun, state: &State) -> Result<(), FolderError> {
         self.folder.write_sealed(SHARD, &run.saved(state))?;
-        Ok(self.remove_checkpoint()?)
+        Ok(self.folder.remove(CHECKPOINT)?)
     }
 
     /// Writes the result document.

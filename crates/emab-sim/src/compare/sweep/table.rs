@@ -54,12 +54,17 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
     add("seed", counts(&|cell, _| Some(cell.seed)));
     let episode = |cell: &SweepCellResult, i: usize| Some(cell.result.curve[i].episode);
     add("episode", counts(&episode));
-    let curve: [(&str, PointValue); 5] = [
+    let curve: [(&str, PointValue); 10] = [
         ("regret", |point| Some(point.regret)),
         ("stderr", |point| Some(point.stderr)),
         ("gain", |point| Some(point.gain)),
         ("gain_stderr", |point| Some(point.gain_stderr)),
         ("regret_optimal", |point| point.regret_optimal),
+        ("q05", |point| Some(point.quantiles?.q05)),
+        ("q25", |point| Some(point.quantiles?.q25)),
+        ("q50", |point| Some(point.quantiles?.q50)),
+        ("q75", |point| Some(point.quantiles?.q75)),
+        ("q95", |point| Some(point.quantiles?.q95)),
     ];
     for (name, of) in curve {
         add(name, numbers(&|cell, i| of(&cell.result.curve[i])));
