@@ -10,6 +10,7 @@ use emab::stats::half_width;
 use crate::arena_pairs::pairs_text;
 use crate::csv_parquet::table_csv;
 use crate::run_table::confidence;
+use crate::runs_table::UNRELIABLE;
 use crate::text_table::{fixed, number, table};
 
 /// Wider than any table.
@@ -171,6 +172,9 @@ fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
         text += "regret is estimated: the benchmark is played beside, on the same draws\n";
     }
     text += &table(&header, &rows, MAX_WIDTH);
+    if problem.learners.iter().any(|entry| entry.groups.is_some()) {
+        text += &format!("\n{UNRELIABLE} the runs form two groups: the interval is unreliable");
+    }
     if let Some(pairs) = &problem.pairs {
         text += &format!("\n\n{}", pairs_text(problem, pairs, runs));
     }
@@ -190,7 +194,11 @@ fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
 
 fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
     let measured = |value: Measured| confidence(value.mean, value.stderr, runs);
-    let mut row = vec![entry.label.clone(), measured(entry.regret)];
+    let regret = match entry.groups {
+        Some(_) => format!("{} {UNRELIABLE}", measured(entry.regret)),
+        None => measured(entry.regret),
+    };
+    let mut row = vec![entry.label.clone(), regret];
     if optimum {
         // The two regrets differ by a constant and have the same error.
         let stderr = entry.regret.stderr;
@@ -205,8 +213,7 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
         standing => standing.words().into(),
     };
     let flag = entry.not_learning.then(|| "not learning yet".to_owned());
-    let groups = entry.groups.map(|_| "two groups of runs".to_owned());
-    let notes = [Some(standing), flag, groups].into_iter().flatten();
+    let notes = [Some(standing), flag].into_iter().flatten();
     let notes: Vec<String> = notes.filter(|note| !note.is_empty()).collect();
     let growth = entry.growth.map(|growth| {
         let half = half_width(growth.stderr, runs);
