@@ -7,7 +7,7 @@ use emab_sim::results::{
 
 use emab::stats::half_width;
 
-use crate::arena_pairs::pairs_text;
+use crate::arena_pairs::{all_pairs_text, pairs_text};
 use crate::csv_parquet::table_csv;
 use crate::run_table::confidence;
 use crate::runs_table::UNRELIABLE;
@@ -60,6 +60,7 @@ pub fn arena_text(result: &ArenaResult) -> String {
         );
     }
     if result.problems.len() > 1 {
+        text += &all_pairs_text(result);
         let tallied = result.tallied();
         text += &format!(
             "\n{}\n\n{}\n",

@@ -74,6 +74,31 @@ pub(crate) fn pairs_text(problem: &ArenaProblem, pairs: &ArenaPairs, runs: u64) 
     text
 }
 
+/// The verdicts on all problems; empty if the pairs were not compared.
+pub(crate) fn all_pairs_text(result: &ArenaResult) -> String {
+    let pairs = result
+        .problems
+        .iter()
+        .filter_map(|problem| problem.pairs.as_ref());
+    let pairs: Vec<&ArenaPairs> = pairs.collect();
+    let count = |verdict| {
+        pairs
+            .iter()
+            .map(|pairs| pairs.count(verdict))
+            .sum::<usize>()
+    };
+    let Some(first) = pairs.first() else {
+        return String::new();
+    };
+    format!(
+        "\nPairs on all problems: {} decided, {} equivalent within {}, {} undecided\n",
+        count(PairVerdict::Better) + count(PairVerdict::Worse),
+        count(PairVerdict::Equivalent),
+        number(first.margin),
+        count(PairVerdict::Undecided),
+    )
+}
+
 /// CSV with one row per problem and pair; none if the pairs were not compared.
 ///
 /// ```

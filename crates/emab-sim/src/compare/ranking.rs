@@ -215,6 +215,7 @@ impl ArenaResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Interval;
 
     fn cell(label: &str, sees: Access, finals: [f64; 4]) -> (Access, ArenaCellResult) {
         let cell = ArenaCellResult {
@@ -295,6 +296,66 @@ mod tests {
         let ratio = of("twin").over_feedbal.unwrap();
         assert_eq!(ratio.mean, 0.75);
         assert!((ratio.stderr - (4.0 * 3.75_f64.powi(2) / 3.0 / 4.0).sqrt() / 20.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pairs_decide_who_is_within_noise() {
+        let problem = judged(&[
+            cell("feedbal", Access::Spec, [20.0, 10.0, 20.0, 10.0]),
+            cell("first", Access::Spec, [10.0, 10.0, 10.0, 11.0]),
+            cell("near", Access::Spec, [11.0, 11.0, 11.0, 12.0]),
+            cell("optimal", Access::Problem, [0.0; 4]),
+        ]);
+        let standing = |problem: &ArenaProblem, label: &str| {
+            let found = problem.learners.iter().find(|entry| entry.label == label);
+            found.unwrap().standing
+        };
+        assert_eq!(standing(&problem, "near"), Ranking::Worse);
+        assert_eq!(standing(&problem, "feedbal"), Ranking::WithinNoise);
+        let pair = |first: &str, second: &str, value: f64, verdict| LearnerPair {
+            first: first.into(),
+            second: second.into(),
+            difference: Interval {
+                value,
+                ends: Some((value - 1.0, value + 1.5)),
+            },
+            verdict,
+        };
+        let pairs = ArenaPairs {
+            margin: 3.0,
+            pairs: vec![
+                pair("feedbal", "first", 5.0, PairVerdict::Worse),
+                pair("feedbal", "near", 4.0, PairVerdict::Worse),
+                pair("first", "near", -1.0, PairVerdict::Equivalent),
+            ],
+            ..ArenaPairs::default()
+        };
+        let problem = problem.with_pairs(pairs);
+        assert_eq!(standing(&problem, "near"), Ranking::WithinNoise);
+        assert_eq!(standing(&problem, "feedbal"), Ranking::Worse);
+        assert_eq!(standing(&problem, "optimal"), Ranking::Informed);
+        let against: Vec<i8> = problem
+            .learners
+            .iter()
+            .map(|entry| problem.against_feedbal(entry))
+            .collect();
+        // The optimal policy is no part of a pair and is compared by its interval.
+        assert_eq!(against, [-1, -1, -1, 0]);
+        let pairs = problem.pairs.unwrap().pairs;
+        let shown: Vec<_> = pairs
+            .iter()
+            .map(|pair| (&*pair.first, pair.verdict, &*pair.second))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("first", PairVerdict::Equivalent, "near"),
+                ("first", PairVerdict::Better, "feedbal"),
+                ("near", PairVerdict::Better, "feedbal"),
+            ]
+        );
+        assert_eq!(pairs[1].difference.value, -5.0);
+        assert_eq!(pairs[1].difference.ends, Some((-6.5, -4.0)));
     }
 
     #[test]

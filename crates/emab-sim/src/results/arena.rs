@@ -282,3 +282,21 @@ pub struct LossRatio {
     /// The geometric mean over the problems. A ratio below 0.01 counts as 0.01.
     pub geometric_mean: Interval,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_an_earlier_version_is_read() {
+        let text = include_str!("../../../../tests/fixtures/arena/arena.json");
+        let result: ArenaResult = serde_json::from_str(text).unwrap();
+        let problem = &result.problems[0];
+        assert_eq!((problem.runs, problem.ranked_at), (None, None));
+        let ucb1 = problem.learners.iter().find(|entry| entry.label == "ucb1");
+        let ucb1 = ucb1.unwrap();
+        assert_eq!((ucb1.half, ucb1.growth, ucb1.stuck), (None, None, None));
+        assert!(!ucb1.not_learning);
+        assert_eq!(problem.against_feedbal(ucb1), 1);
+    }
+}
