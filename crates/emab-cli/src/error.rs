@@ -69,6 +69,7 @@ impl From<BuildError> for CommandError {
             BuildError::Checkpoints(error) => {
                 CommandError::Input(format!("--checkpoints: {error}"))
             }
+            BuildError::Recorded(error) => CommandError::Input(format!("--record-at: {error}")),
             BuildError::Simulation(SimError::Play { .. } | SimError::Threads(_)) => {
                 CommandError::Work(error.to_string())
             }

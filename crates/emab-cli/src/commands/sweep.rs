@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 
-use emab_report::{confidence, table, table_csv, table_parquet};
+use emab_report::{final_regret, number, stuck_share, table, table_csv, table_parquet};
 use emab_sim::compare::sweep::{Manifest, Sweep, SweepCellResult, SweepFile, SweepFolder, columns};
 use emab_sim::{Finish, Folder, Shard, quoted};
 use serde_json::json;
@@ -143,17 +143,18 @@ pub fn finish(
 fn shown(sweep: &Sweep, done: &[SweepCellResult], saved: bool) -> String {
     let varied = sweep.varied.iter().map(String::as_str);
     let header = ["cell", "learner"].into_iter().chain(varied);
-    let header: Vec<&str> = header.chain(["regret"]).collect();
+    let header: Vec<&str> = header.chain(["regret", "median", "stuck"]).collect();
     let rows = done.iter().take(SHOWN).map(|result| {
         let mut row = vec![result.number.to_string(), result.base.clone()];
         row.extend(sweep.varied.iter().map(|name| {
             let value = result.value(name);
             value.map_or(String::new(), ToString::to_string)
         }));
-        let last = result.result.curve.last();
-        row.push(last.map_or(String::new(), |p| {
-            confidence(p.regret, p.stderr, sweep.file.runs)
-        }));
+        let learner = &result.result;
+        let quantiles = learner.curve.last().and_then(|point| point.quantiles);
+        row.push(final_regret(learner, sweep.file.runs));
+        row.push(quantiles.map_or(String::new(), |quantiles| number(quantiles.q50)));
+        row.push(stuck_share(learner, sweep.file.runs));
         row
     });
     let rows: Vec<Vec<String>> = rows.collect();

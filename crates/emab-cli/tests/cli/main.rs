@@ -15,6 +15,7 @@ mod policy;
 mod reproduce;
 mod runs;
 mod serve;
+mod single_runs;
 mod sweep;
 mod sweep_errors;
 mod test_dir;

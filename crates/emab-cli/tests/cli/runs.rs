@@ -131,7 +131,7 @@ fn a_run_writes_its_folder() {
     let csv = dir.text("new/folder/curve.csv");
     let points = result["learners"][0]["curve"].as_array().unwrap().len();
     assert_eq!(csv.lines().count(), 1 + 2 * points);
-    let header = "learner,episode,regret,stderr,gain,gain_stderr,regret_optimal\n\"feedbal\",1,";
+    let header = "learner,episode,regret,stderr,gain,gain_stderr,regret_optimal,q05,q25,q50,q75,q95\n\"feedbal\",1,";
     assert!(csv.starts_with(header));
     assert!(dir.text("new/folder/regret.svg").starts_with("<svg"));
     assert!(dir.read("new/folder/regret.png").starts_with(b"\x89PNG"));
@@ -140,7 +140,7 @@ fn a_run_writes_its_folder() {
     assert_eq!(timeless(again), timeless(result));
     // Nothing else, and nothing half-written.
     let names = "curve.csv places-1-feedbal.png places-1-feedbal.svg places-2-random.png places-2-random.svg places.csv \
-                 problem.json regret.png regret.svg run.json";
+                 problem.json regret.png regret.svg run.json runs.csv runs.parquet";
     assert_eq!(dir.names("new/folder").join(" "), names);
 
     let options = "--log-x --log-y --title Tutoring --output @/log.png --json";
@@ -152,7 +152,7 @@ fn a_run_writes_its_folder() {
 }
 
 /// Starts a run, and waits until it has begun and a moment more.
-fn start_run(dir: &TestDir, call: &str) -> Child {
+pub fn start_run(dir: &TestDir, call: &str) -> Child {
     let mut child = start(&dir.call(call));
     for _ in 0..1000 {
         std::thread::sleep(Duration::from_millis(10));
