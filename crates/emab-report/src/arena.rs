@@ -147,7 +147,7 @@ fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
         0.0 => number(values.benchmark_value),
         stderr => confidence(values.benchmark_value, stderr, u64::MAX),
     };
-    let mut header = vec!["learner", "regret"];
+    let mut header = vec!["learner", "at half", "regret"];
     if better.is_some() {
         header.push("vs optimum");
     }
@@ -199,7 +199,12 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
         Some(_) => format!("{} {UNRELIABLE}", measured(entry.regret)),
         None => measured(entry.regret),
     };
-    let mut row = vec![entry.label.clone(), regret];
+    let half = entry.half.map(|half| number(half.mean));
+    let mut row = vec![
+        entry.label.clone(),
+        half.unwrap_or_else(|| "-".into()),
+        regret,
+    ];
     if optimum {
         // The two regrets differ by a constant and have the same error.
         let stderr = entry.regret.stderr;
@@ -222,7 +227,7 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
     });
     let stuck = entry.stuck.map(|share| format!("{:.0} %", 100.0 * share));
     row.push(entry.minus_feedbal.map(measured).unwrap_or_default());
-    row.push(growth.unwrap_or_default());
+    row.push(growth.unwrap_or_else(|| "-".into()));
     row.push(entry.quantiles.map(|at| number(at.q50)).unwrap_or_default());
     row.extend([stuck.unwrap_or_default(), digits(entry.nanoseconds)]);
     row.extend([memory.unwrap_or_default(), notes.join(", ")]);
