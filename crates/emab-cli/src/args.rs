@@ -436,7 +436,7 @@ pub struct Arena {
     #[arg(long, requires = "margin")]
     pub until_decided: bool,
     /// Differences of at most this much regret do not matter.
-    #[arg(long, value_name = "M", value_parser = margin, requires = "until_decided")]
+    #[arg(long, value_name = "M", value_parser = margin, requires = "until_decided", allow_negative_numbers = true)]
     pub margin: Option<f64>,
     /// The seed.
     #[arg(long, value_name = "S", default_value = "1")]

@@ -125,7 +125,10 @@ fn errors(seed: u64, distribution: &Difference, learners: usize, studies: u64) {
                     (0..PairDecisions::ROUND).map(draw).collect()
                 })
                 .collect();
-            decisions.add(&regret.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            decisions.add(
+                PairDecisions::ROUND,
+                &regret.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+            );
             let both = (0..learners).flat_map(|i| (i + 1..learners).map(move |j| (i, j)));
             for ((i, j), moments) in both.zip(&mut moments) {
                 let runs = regret[i].iter().zip(&regret[j]);
@@ -168,7 +171,7 @@ fn verdicts(seed: u64, distribution: &Difference, mean: f64, studies: u64) {
         while !decisions.is_finished() {
             let draw = |_| distribution.draw(&mut stream) / sd + mean;
             let regret: Vec<f64> = (0..PairDecisions::ROUND).map(draw).collect();
-            decisions.add(&[&regret, &zeros]);
+            decisions.add(PairDecisions::ROUND, &[&regret, &zeros]);
         }
         runs.add(decisions.runs() as f64);
         let is_right = match decisions.results(&["one", "other"]).pairs[0].verdict {

@@ -253,7 +253,7 @@ impl Player<'_> {
             }
             let finals = results.iter().zip(&ranked).filter(|(_, ranked)| **ranked);
             let finals: Vec<&[f64]> = finals.map(|(result, _)| &*result.finals).collect();
-            pairs.add(&finals);
+            pairs.add(PairDecisions::ROUND, &finals);
             match joined.is_empty() {
                 true => joined = results,
                 false => {
@@ -348,12 +348,8 @@ fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {
         folder.write("pairs.csv", pairs.as_bytes())?;
     }
     terminal::note(&format!(
-        "wrote arena.csv, arena.json, arena.svg and arena.png{} into {}",
-        if pairs.is_some() {
-            ", and pairs.csv,"
-        } else {
-            ""
-        },
+        "wrote arena.csv, arena.json, {}arena.svg and arena.png into {}",
+        if pairs.is_some() { "pairs.csv, " } else { "" },
         folder.path().display()
     ));
     Ok(())

@@ -17,7 +17,7 @@ use crate::results::{ArenaCellResult, ArenaPairs, Interval, LearnerPair, Measure
 /// let mut pairs = PairDecisions::new(3, 0.5, 3, 1000);
 /// let good: Vec<f64> = (0..100).map(|i| f64::from(i % 3)).collect();
 /// let bad: Vec<f64> = (0..100).map(|i| f64::from(9 + i % 4)).collect();
-/// pairs.add(&[&good, &bad, &good]);
+/// pairs.add(100, &[&good, &bad, &good]);
 /// assert_eq!(pairs.open(), 0);
 /// let verdicts: Vec<PairVerdict> = pairs.results(&["one", "two", "three"]).pairs.iter().map(|pair| pair.verdict).collect();
 /// assert_eq!(verdicts, [PairVerdict::Better, PairVerdict::Equivalent, PairVerdict::Worse]);
@@ -58,14 +58,15 @@ impl PairDecisions {
         }
     }
 
-    /// Adds a round: the regret of each learner in the same runs.
-    pub fn add(&mut self, regret: &[&[f64]]) {
+    /// Adds a round of this many runs: the regret of each learner in them.
+    pub fn add(&mut self, runs: u64, regret: &[&[f64]]) {
         for (i, j, sequence) in &mut self.pairs {
-            for (one, other) in regret[*i].iter().zip(regret[*j]) {
+            let of = |learner: &usize| regret.get(*learner).copied().unwrap_or_default();
+            for (one, other) in of(i).iter().zip(of(j)) {
                 sequence.add(difference(*one, *other));
             }
         }
-        self.runs += regret.first().map_or(0, |runs| runs.len() as u64);
+        self.runs += runs;
     }
 
     fn verdict(&self, sequence: &ConfidenceSequence) -> PairVerdict {
@@ -99,11 +100,12 @@ impl PairDecisions {
 
     /// The comparisons of learners with these labels.
     pub fn results(&self, labels: &[&str]) -> ArenaPairs {
+        let label = |i: &usize| String::from(labels.get(*i).copied().unwrap_or_default());
         let result = |(i, j, sequence): &(usize, usize, ConfidenceSequence)| {
             let (mean, half) = (sequence.mean(), sequence.half_width());
             LearnerPair {
-                first: labels[*i].into(),
-                second: labels[*j].into(),
+                first: label(i),
+                second: label(j),
                 difference: Interval {
                     value: mean,
                     ends: half.is_finite().then_some((mean - half, mean + half)),
@@ -163,7 +165,7 @@ mod tests {
         let other: Vec<f64> = noise.iter().map(|z| 10.0 + z).collect();
         let one: Vec<f64> = noise.into_iter().map(one).collect();
         let mut pairs = PairDecisions::new(2, margin, 1, 1000);
-        pairs.add(&[&one, &other]);
+        pairs.add(runs, &[&one, &other]);
         pairs
     }
 
@@ -190,6 +192,14 @@ mod tests {
             verdict(pairs(0.0, |z| 10.0 + z, 100)),
             PairVerdict::Equivalent
         );
+    }
+
+    #[test]
+    fn without_pairs_it_is_finished_after_the_burn_in() {
+        let mut pairs = PairDecisions::new(1, 1.0, 0, 1000);
+        assert!(!pairs.is_finished());
+        pairs.add(100, &[&[0.0; 100]]);
+        assert!(pairs.is_finished() && pairs.results(&["alone"]).pairs.is_empty());
     }
 
     #[test]
@@ -225,10 +235,10 @@ mod tests {
             (0..200).map(|_| stream.normal()).collect()
         });
         let mut whole = PairDecisions::new(2, 0.5, 1, 200);
-        whole.add(&[&one, &other]);
+        whole.add(200, &[&one, &other]);
         let mut rounds = PairDecisions::new(2, 0.5, 1, 200);
         for first in (0..200).step_by(50) {
-            rounds.add(&[&one[first..first + 50], &other[first..first + 50]]);
+            rounds.add(50, &[&one[first..first + 50], &other[first..first + 50]]);
         }
         assert_eq!(whole.results(&["a", "b"]), rounds.results(&["a", "b"]));
     }
