@@ -438,12 +438,22 @@ pub struct Arena {
     /// A learner, optionally with parameters; may be repeated. `feedbal` is always included [default: all].
     #[arg(long, value_name = "NAME[:key=value,...]")]
     pub learner: Vec<String>,
-    /// Episodes in each run [default: 5000].
+    /// Episodes in each run: the horizon at which learners are ranked [default: 5000].
     #[arg(long, value_name = "N", value_parser = count)]
     pub episodes: Option<u64>,
-    /// Runs, at least 2, the same for all learners [default: 40].
+    /// Rank the learners after this many episodes of longer runs [default: all episodes].
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub rank_at: Option<u64>,
+    /// Runs, at least 2, the same for all learners [default: 40]; the most runs with --until-decided [default: 1000].
     #[arg(long, value_name = "R", value_parser = count)]
     pub runs: Option<u64>,
+    /// Add runs, 50 at a time, until every pair of learners is decided or equivalent within the margin: by intervals that
+    /// hold after all rounds at once.
+    #[arg(long, requires = "margin")]
+    pub until_decided: bool,
+    /// Differences of at most this much regret do not matter.
+    #[arg(long, value_name = "M", value_parser = margin, requires = "until_decided", allow_negative_numbers = true)]
+    pub margin: Option<f64>,
     /// The seed.
     #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
@@ -456,8 +466,8 @@ pub struct Arena {
     /// A condition that replaces the ones in the problem files; may be repeated, as in `emab run`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
-    /// Save finished cells in this folder, and write arena.csv, arena.json, arena.svg and arena.png. The same command
-    /// continues an interrupted arena.
+    /// Save finished cells in this folder, and write arena.csv, arena.json, arena.svg and arena.png, and pairs.csv with
+    /// --until-decided. The same command continues an interrupted arena.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace other results of emab in the folder; finished cells of this arena are kept.
@@ -533,6 +543,14 @@ pub struct Report {
     /// Replace the file if it exists.
     #[arg(long)]
     pub force: bool,
+}
+
+/// A number of at least 0.
+fn margin(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(margin) if margin >= 0.0 && f64::is_finite(margin) => Ok(margin),
+        _ => Err("a margin is a number of at least 0".into()),
+    }
 }
 
 /// A count of at least 1, such as 100000, 100_000 or 1e5.

@@ -5,9 +5,13 @@ use emab_sim::results::{
     Interval, Measured, Ranking, ReferenceValues, Values,
 };
 
+use emab::stats::half_width;
+
+use crate::arena_pairs::{all_pairs_text, pairs_text};
 use crate::csv_parquet::table_csv;
 use crate::run_table::confidence;
-use crate::text_table::{number, table, wrap};
+use crate::runs_table::UNRELIABLE;
+use crate::text_table::{fixed, number, table, wrap};
 
 /// With more problems there is only the summary.
 const SHOWN: usize = 12;
@@ -24,13 +28,26 @@ const SHOWN: usize = 12;
 /// assert!(emab_report::arena_text(&result, 100).ends_with("Left out: ucb1: too many sequences\n"));
 /// ```
 pub fn arena_text(result: &ArenaResult, width: usize) -> String {
+    let pairs = result
+        .problems
+        .iter()
+        .find_map(|problem| problem.pairs.as_ref());
+    let runs = match pairs {
+        None => result.runs.to_string(),
+        Some(pairs) => format!("Up to {}", pairs.most_runs),
+    };
     let mut text = format!(
-        "{} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
-        result.runs, result.episodes, result.seed
+        "{runs} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
+        result.episodes, result.seed
     );
+    let ranked_at = result.problems.iter().find_map(|problem| problem.ranked_at);
+    if let Some(at) = ranked_at.filter(|at| *at != result.episodes) {
+        text += &format!("Compared after {at} episodes\n");
+    }
     if result.problems.len() <= SHOWN {
         for problem in &result.problems {
-            text += &format!("\n{}\n", problem_text(problem, result.runs, width));
+            let runs = problem.runs.unwrap_or(result.runs);
+            text += &format!("\n{}\n", problem_text(problem, runs, width));
         }
     } else {
         text += &format!(
@@ -39,10 +56,11 @@ pub fn arena_text(result: &ArenaResult, width: usize) -> String {
         );
     }
     if result.problems.len() > 1 {
+        text += &all_pairs_text(result);
         let tallied = result.tallied();
         text += &format!(
             "\n{}\n\n{}\n",
-            summary_text(&tallied, width),
+            summary_text(&tallied, pairs.is_some(), width),
             ratios_text(&tallied, width)
         );
     }
@@ -125,11 +143,19 @@ fn better(values: &ReferenceValues) -> Option<f64> {
 /// The learners on one problem, the least regret first.
 pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
     let optimum = better(&problem.ground.values).is_some();
-    let mut header = vec!["learner", "regret"];
+    let mut header = vec!["learner", "at half", "regret"];
     if optimum {
         header.push("vs optimum");
     }
-    header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
+    header.extend([
+        "less feedbal's",
+        "growth",
+        "median",
+        "stuck",
+        "ns/step",
+        "KiB",
+        "",
+    ]);
     let entries = problem.learners.iter();
     let rows = entries.map(|entry| row(entry, optimum, runs)).collect();
     (header, rows)
@@ -162,6 +188,12 @@ pub(crate) fn problem_lead(ground: &ArenaSetting) -> String {
 fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
     let (header, rows) = problem_rows(problem, runs);
     let mut text = problem_lead(&problem.ground) + &table(&header, &rows, width);
+    if problem.learners.iter().any(|entry| entry.groups.is_some()) {
+        text += &format!("\n{UNRELIABLE} the runs form two groups: the interval is unreliable");
+    }
+    if let Some(pairs) = &problem.pairs {
+        text += &format!("\n\n{}", pairs_text(problem, pairs, runs, width));
+    }
     for sentence in left_out(problem) {
         text += &format!("\n{sentence}");
     }
@@ -185,7 +217,16 @@ pub(crate) fn left_out(problem: &ArenaProblem) -> Vec<String> {
 
 fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
     let measured = |value: Measured| confidence(value.mean, value.stderr, runs);
-    let mut row = vec![entry.label.clone(), measured(entry.regret)];
+    let regret = match entry.groups {
+        Some(_) => format!("{} {UNRELIABLE}", measured(entry.regret)),
+        None => measured(entry.regret),
+    };
+    let half = entry.half.map(|half| number(half.mean));
+    let mut row = vec![
+        entry.label.clone(),
+        half.unwrap_or_else(|| "-".into()),
+        regret,
+    ];
     if optimum {
         // The two regrets differ by a constant and have the same error.
         let stderr = entry.regret.stderr;
@@ -199,9 +240,19 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
         Ranking::Informed => format!("sees {}", entry.sees),
         standing => standing.words().into(),
     };
+    let flag = entry.not_learning.then(|| "not learning yet".to_owned());
+    let notes = [Some(standing), flag].into_iter().flatten();
+    let notes: Vec<String> = notes.filter(|note| !note.is_empty()).collect();
+    let growth = entry.growth.map(|growth| {
+        let half = half_width(growth.stderr, runs);
+        format!("{} ± {}", fixed(growth.mean, 2), fixed(half, 2))
+    });
+    let stuck = entry.stuck.map(|share| format!("{:.0} %", 100.0 * share));
     row.push(entry.minus_feedbal.map(measured).unwrap_or_default());
-    row.extend([number(entry.gain.mean), digits(entry.nanoseconds)]);
-    row.extend([memory.unwrap_or_default(), standing]);
+    row.push(growth.unwrap_or_else(|| "-".into()));
+    row.push(entry.quantiles.map(|at| number(at.q50)).unwrap_or_default());
+    row.extend([stuck.unwrap_or_default(), digits(entry.nanoseconds)]);
+    row.extend([memory.unwrap_or_default(), notes.join(", ")]);
     row
 }
 
@@ -214,12 +265,18 @@ fn digits(value: f64) -> String {
     }
 }
 
-fn summary_text(tallied: &[ArenaSummary], width: usize) -> String {
+fn summary_text(tallied: &[ArenaSummary], decided: bool, width: usize) -> String {
     let (header, rows) = summary_rows(tallied);
-    let head = "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired \
-                difference, each by itself: of twenty that make no difference one seems to.";
-    let head = wrap(head, width);
-    format!("{head}\n{}", table(&header, &rows, width))
+    let intervals = match decided {
+        false => {
+            "95 % intervals of the paired difference, each by itself: of twenty that make no difference one seems to."
+        }
+        true => "the pairs above, which hold together except with probability 5 %.",
+    };
+    let head = format!(
+        "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by {intervals}"
+    );
+    format!("{}\n{}", wrap(&head, width), table(&header, &rows, width))
 }
 
 /// Summary of each learner over all problems.
@@ -229,6 +286,7 @@ pub(crate) fn summary_rows(tallied: &[ArenaSummary]) -> Rows {
         let counts = [one.best, one.within_noise, one.better, one.worse];
         let mut row = vec![one.label.clone(), one.played.to_string(), place];
         row.extend(counts.map(|count| count.to_string()));
+        row.push(one.not_learning.to_string());
         row.push(if one.informed { "informed" } else { "" }.into());
         row
     };
@@ -241,6 +299,7 @@ pub(crate) fn summary_rows(tallied: &[ArenaSummary]) -> Rows {
         "within noise",
         "better than feedbal",
         "worse",
+        "not learning yet",
         "",
     ];
     (header.to_vec(), rows)
@@ -272,7 +331,7 @@ pub fn arena_csv(result: &ArenaResult) -> String {
             Some(at.ground.problem_hash.clone())
         }),
         count("episodes", &|_| Some(result.episodes)),
-        count("runs", &|_| Some(result.runs)),
+        count("runs", &|(at, _)| Some(at.runs.unwrap_or(result.runs))),
         count("seed", &|_| Some(result.seed)),
         text("learner", &|(_, learner)| {
             Some(learner.map_or_else(|left| left.label.clone(), |entry| entry.label.clone()))
@@ -321,6 +380,27 @@ pub fn arena_csv(result: &ArenaResult) -> String {
     }));
     columns.push(text("note", &|(_, learner)| {
         Some(learner.err()?.why.clone())
+    }));
+    columns.push(count("ranked_at", &|(at, _)| at.ranked_at));
+    let mut number = |name: &str, of: &dyn Fn(&ArenaEntry) -> Option<f64>| {
+        let values = rows.iter().map(|(_, learner)| of(learner.ok()?)).collect();
+        columns.push(Column {
+            name: name.into(),
+            values: Values::Numbers(values),
+        });
+    };
+    number("half", &|entry| Some(entry.half?.mean));
+    number("half_stderr", &|entry| Some(entry.half?.stderr));
+    number("growth", &|entry| Some(entry.growth?.mean));
+    number("growth_stderr", &|entry| Some(entry.growth?.stderr));
+    number("q05", &|entry| Some(entry.quantiles?.q05));
+    number("q25", &|entry| Some(entry.quantiles?.q25));
+    number("median", &|entry| Some(entry.quantiles?.q50));
+    number("q75", &|entry| Some(entry.quantiles?.q75));
+    number("q95", &|entry| Some(entry.quantiles?.q95));
+    number("stuck", &|entry| entry.stuck);
+    columns.push(text("not_learning", &|(_, learner)| {
+        Some(learner.ok()?.not_learning.to_string())
     }));
     table_csv(&columns)
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod arena;
+mod arena_pairs;
 mod bounds;
 mod claim;
 mod csv_parquet;
@@ -18,6 +19,7 @@ mod runs_table;
 mod text_table;
 
 pub use arena::{arena_csv, arena_text};
+pub use arena_pairs::pairs_csv;
 pub use bounds::{bounds_rows, bounds_text};
 pub use claim::{Claim, Verdict, claims_table};
 pub use csv_parquet::{table_csv, table_parquet};

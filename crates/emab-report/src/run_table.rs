@@ -34,7 +34,7 @@ pub fn confidence(mean: f64, stderr: f64, runs: u64) -> String {
 }
 
 /// Decimals that show two digits of half a 95 % interval; none for very large or small ones.
-fn decimals(half: f64) -> Option<usize> {
+pub(crate) fn decimals(half: f64) -> Option<usize> {
     const LEAST: [f64; 6] = [9.95, 0.995, 0.0995, 0.00995, 0.000995, 0.0000995];
     let decimals = LEAST.iter().position(|least| half >= *least);
     decimals.filter(|_| half < 1e9)

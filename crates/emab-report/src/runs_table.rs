@@ -47,7 +47,7 @@ pub fn write_runs<W: Write + Send, E: From<TableError>>(
 }
 
 /// The mark of an interval that is unreliable.
-const UNRELIABLE: &str = "†";
+pub(crate) const UNRELIABLE: &str = "†";
 
 /// The final regret with its 95 % interval, which is marked where the runs form two groups.
 pub fn final_regret(learner: &LearnerResult, runs: u64) -> String {

@@ -1,6 +1,7 @@
 //! Shards: the K-th of N parts of an experiment. Each run or cell belongs to exactly one shard.
 
 use std::fmt;
+use std::num::NonZero;
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -34,6 +35,12 @@ pub struct ShardError(String);
 impl Shard {
     /// The undivided experiment.
     pub const WHOLE: Shard = Shard { number: 1, of: 1 };
+
+    /// The last of this many parts.
+    pub(crate) fn last(of: NonZero<u64>) -> Shard {
+        let of = of.get();
+        Shard { number: of, of }
+    }
 
     /// Its number, from 1.
     pub fn number(self) -> u64 {

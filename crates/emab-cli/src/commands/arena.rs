@@ -5,10 +5,10 @@ use std::path::Path;
 
 use emab::learners::Access;
 use emab_problem::{BUILTIN, ProblemFile};
-use emab_report::{arena_csv, arena_options, arena_text, draw_arena};
-use emab_sim::compare::{ArenaEntrants, ArenaFolder, ArenaSettings, Cell};
-use emab_sim::results::{ArenaCellResult, ArenaProblem, ArenaResult, ArenaSummary};
-use emab_sim::{BuildError, CHECKED_PAIRS, Control, Finish, Folder, VERSION};
+use emab_report::{arena_csv, arena_options, arena_text, draw_arena, pairs_csv};
+use emab_sim::compare::{ArenaEntrants, ArenaFolder, ArenaSettings, Cell, PairDecisions};
+use emab_sim::results::{ArenaCellResult, ArenaPairs, ArenaProblem, ArenaResult, ArenaSummary};
+use emab_sim::{BuildError, CHECKED_PAIRS, Control, Finish, Folder, Shard, VERSION};
 use serde::Serialize;
 
 use super::{create_folder, how_to_continue, note_finished, play_cells, write_picture};
@@ -19,6 +19,8 @@ use crate::{load, measure, terminal};
 /// Episodes and runs, and the same for `--quick`, which takes about half a minute on two processors.
 const FULL: (u64, u64) = (5000, 40);
 const QUICK: (u64, u64) = (1000, 30);
+/// The most runs with `--until-decided`.
+const MOST_RUNS: u64 = 1000;
 /// Episodes, at most, after which a learner's memory is measured.
 const MEMORY_EPISODES: u64 = 2000;
 
@@ -31,17 +33,7 @@ struct Document<'a> {
 }
 
 pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
-    let (episodes, runs) = if args.quick { QUICK } else { FULL };
-    let settings = ArenaSettings {
-        episodes: args.episodes.unwrap_or(episodes),
-        runs: args.runs.unwrap_or(runs),
-        seed: args.seed,
-    };
-    if settings.runs < 2 {
-        return Err(CommandError::input(
-            "--runs: a comparison needs a standard error; ask for at least 2 runs",
-        ));
-    }
+    let settings = settings(args)?;
     let problems = ArenaEntrants::enter(problem_files(args)?, &args.learner, settings)
         .map_err(|error| CommandError::input(error.to_string()))?;
     problems.iter().for_each(note_assumed);
@@ -49,20 +41,41 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     let cells = || problems.iter().flat_map(|problem| &problem.cells);
     let folder = folder.map(|folder| ArenaFolder::begin(folder, cells(), args.force));
     let folder = folder.transpose()?;
-    let mut played = play(&problems, folder.as_ref(), args.threads)?;
-    let mut judged = Vec::new();
-    for problem in problems {
+    let player = Player {
+        folder: folder.as_ref(),
+        threads: args.threads,
+    };
+    let played = match args.margin {
+        None => player.play(&problems)?,
+        Some(margin) => {
+            let pairs = |problem: &ArenaEntrants| {
+                let ranked = problem.ranked() as u64;
+                ranked * ranked.saturating_sub(1) / 2
+            };
+            let of = problems.iter().map(pairs).sum();
+            let new = |problem: &ArenaEntrants| {
+                PairDecisions::new(problem.ranked(), margin, of, settings.runs)
+            };
+            let play = |problem| player.play_until_decided(problem, new(problem));
+            problems.iter().map(play).collect::<Result<_, _>>()?
+        }
+    };
+    let mut judged: Vec<ArenaProblem> = Vec::new();
+    for (problem, (cells, pairs)) in problems.into_iter().zip(played) {
         let setting = problem.setting();
         let setting = setting.map_err(CommandError::of_cell(&problem.file))?;
-        let cells: Vec<_> = played.drain(..problem.cells.len()).collect();
-        judged.extend(setting.map(|setting| {
-            ArenaProblem::judge(setting, settings.episodes, &cells, problem.excluded)
+        let judge =
+            |setting| ArenaProblem::judge(setting, settings.ranked_at, &cells, problem.excluded);
+        judged.extend(setting.map(judge).map(|problem| match pairs {
+            Some(pairs) => problem.with_pairs(pairs),
+            None => problem,
         }));
     }
+    let runs = judged.iter().filter_map(|problem| problem.runs).max();
     let result = ArenaResult {
         version: VERSION.into(),
         seed: settings.seed,
-        runs: settings.runs,
+        runs: runs.unwrap_or(settings.runs),
         episodes: settings.episodes,
         problems: judged,
     };
@@ -74,6 +87,38 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
         arena_text(&result, terminal::width())
     })?;
     written.map(|_| ())
+}
+
+/// Episodes, runs and seed, checked.
+fn settings(args: &Arena) -> Result<ArenaSettings, CommandError> {
+    let (episodes, runs) = if args.quick { QUICK } else { FULL };
+    let runs = if args.until_decided { MOST_RUNS } else { runs };
+    let episodes = args.episodes.unwrap_or(episodes);
+    let settings = ArenaSettings {
+        episodes,
+        ranked_at: args.rank_at.unwrap_or(episodes),
+        runs: args.runs.unwrap_or(runs),
+        seed: args.seed,
+    };
+    if settings.ranked_at > episodes {
+        return Err(CommandError::input(format!(
+            "--rank-at: {} lies beyond the {episodes} episodes of a run; choose a number from 1 to {episodes}, or more --episodes",
+            settings.ranked_at
+        )));
+    }
+    let (round, burn_in) = (PairDecisions::ROUND, PairDecisions::BURN_IN);
+    if args.until_decided && (settings.runs < burn_in || !settings.runs.is_multiple_of(round)) {
+        return Err(CommandError::input(format!(
+            "--runs: with --until-decided it is a multiple of {round}, the runs of a round, and at least {burn_in}, got {}",
+            settings.runs
+        )));
+    }
+    if settings.runs < 2 {
+        return Err(CommandError::input(
+            "--runs: a comparison needs a standard error; ask for at least 2 runs",
+        ));
+    }
+    Ok(settings)
 }
 
 fn document(result: &ArenaResult) -> Document<'_> {
@@ -152,50 +197,124 @@ fn note_assumed(problem: &ArenaEntrants) {
     }
 }
 
-/// Plays every cell that is not finished; the results of all problems, in order.
-fn play(
-    problems: &[ArenaEntrants],
-    folder: Option<&ArenaFolder>,
+/// The cells of a problem with their results, and its pairs if runs are added until these are decided.
+type Played = (Vec<(Access, ArenaCellResult)>, Option<ArenaPairs>);
+
+/// Plays what is not finished.
+struct Player<'a> {
+    folder: Option<&'a ArenaFolder>,
     threads: Option<u16>,
-) -> Result<Vec<(Access, ArenaCellResult)>, CommandError> {
-    let cells: Vec<(&ArenaEntrants, &Cell)> = problems
-        .iter()
-        .flat_map(|problem| problem.cells.iter().map(move |cell| (problem, cell)))
-        .collect();
-    let mut played = Vec::new();
-    let finished = play_cells(
-        &cells,
-        |(_, cell)| cell.runs.saturating_mul(cell.episodes),
-        threads,
-        |(problem, cell), control| {
-            let saved = folder.and_then(|folder| folder.find(cell));
-            let result = match saved {
-                Some(result) => result,
-                None => {
-                    let measured = measure(problem, cell, control);
-                    let Some(result) = measured.map_err(CommandError::of_cell(&problem.file))?
-                    else {
-                        return Ok(Finish::Stopped);
-                    };
-                    if let Some(folder) = folder {
-                        folder.append(cell, &result)?;
-                    }
-                    result
-                }
-            };
-            played.push((cell.learner.entry().access, result));
-            Ok(Finish::Complete)
-        },
-    )?;
-    if finished {
-        return Ok(played);
+}
+
+impl Player<'_> {
+    /// Plays all cells of all problems; the results by problem.
+    fn play(&self, problems: &[ArenaEntrants]) -> Result<Vec<Played>, CommandError> {
+        let cells: Vec<(&ArenaEntrants, Cell)> = problems
+            .iter()
+            .flat_map(|problem| {
+                problem
+                    .cells
+                    .iter()
+                    .map(move |cell| (problem, cell.clone()))
+            })
+            .collect();
+        let mut results = Vec::new();
+        if !self.play_cells("", &cells, &mut results)? {
+            let done = format!(
+                "{} of {} cells (a learner on a problem)",
+                results.len(),
+                cells.len()
+            );
+            return Err(self.stopped(&done));
+        }
+        let mut results = results.into_iter();
+        let of = |problem: &ArenaEntrants| (with_access(problem, &mut results), None);
+        Ok(problems.iter().map(of).collect())
     }
-    Err(CommandError::Work(format!(
-        "stopped after {} of {} cells (a learner on a problem); {}",
-        played.len(),
-        cells.len(),
-        how_to_continue(folder.is_some())
-    )))
+
+    /// Plays a problem in rounds until every pair of ranked learners is decided.
+    fn play_until_decided(
+        &self,
+        problem: &ArenaEntrants,
+        mut pairs: PairDecisions,
+    ) -> Result<Played, CommandError> {
+        let ranked = |cell: &Cell| cell.learner.entry().access == Access::Spec;
+        let ranked: Vec<bool> = problem.cells.iter().map(ranked).collect();
+        let name = problem.file.name();
+        let mut joined: Vec<ArenaCellResult> = Vec::new();
+        while !pairs.is_finished() {
+            let rounds = pairs.runs() / PairDecisions::ROUND;
+            let round = |cell: &Cell| (problem, cell.round(rounds, PairDecisions::ROUND));
+            let cells: Vec<_> = problem.cells.iter().map(round).collect();
+            let title = format!(
+                "{name}, {} runs, {} pairs open, ",
+                pairs.runs(),
+                pairs.open()
+            );
+            let mut results = Vec::new();
+            if !self.play_cells(&title, &cells, &mut results)? {
+                return Err(self.stopped(&format!("{} runs on {name}", pairs.runs())));
+            }
+            let finals = results.iter().zip(&ranked).filter(|(_, ranked)| **ranked);
+            let finals: Vec<&[f64]> = finals.map(|(result, _)| &*result.finals).collect();
+            pairs.add(PairDecisions::ROUND, &finals);
+            match joined.is_empty() {
+                true => joined = results,
+                false => {
+                    let both = joined.iter_mut().zip(results);
+                    both.for_each(|(joined, next)| joined.append(next));
+                }
+            }
+        }
+        let labels = joined.iter().zip(&ranked).filter(|(_, ranked)| **ranked);
+        let labels: Vec<&str> = labels.map(|(result, _)| &*result.label).collect();
+        let pairs = pairs.results(&labels);
+        Ok((with_access(problem, &mut joined.into_iter()), Some(pairs)))
+    }
+
+    /// Plays cells or finds their saved results. False if Ctrl-C stopped it.
+    fn play_cells(
+        &self,
+        title: &str,
+        cells: &[(&ArenaEntrants, Cell)],
+        results: &mut Vec<ArenaCellResult>,
+    ) -> Result<bool, CommandError> {
+        play_cells(
+            title,
+            cells,
+            |(_, cell)| cell.share().saturating_mul(cell.episodes),
+            self.threads,
+            |(problem, cell), control| {
+                if let Some(saved) = self.folder.and_then(|folder| folder.find(cell)) {
+                    results.push(saved);
+                    return Ok(Finish::Complete);
+                }
+                let measured = measure(problem, cell, control);
+                let Some(result) = measured.map_err(CommandError::of_cell(&problem.file))? else {
+                    return Ok(Finish::Stopped);
+                };
+                if let Some(folder) = self.folder {
+                    folder.append(cell, &result)?;
+                }
+                results.push(result);
+                Ok(Finish::Complete)
+            },
+        )
+    }
+
+    fn stopped(&self, done: &str) -> CommandError {
+        let how = how_to_continue(self.folder.is_some());
+        CommandError::Work(format!("stopped after {done}; {how}"))
+    }
+}
+
+/// The results of the cells of a problem, with what their learners see.
+fn with_access(
+    problem: &ArenaEntrants,
+    results: &mut impl Iterator<Item = ArenaCellResult>,
+) -> Vec<(Access, ArenaCellResult)> {
+    let access = problem.cells.iter().map(|cell| cell.learner.entry().access);
+    access.zip(results).collect()
 }
 
 /// Plays a cell and measures its processor time and memory.
@@ -210,6 +329,10 @@ fn measure(
     };
     if let (Some(began), Some(ended)) = (began, measure::processor_seconds()) {
         result.nanoseconds = 1e9 * (ended - began) / result.steps.max(1) as f64;
+    }
+    // A later round does not measure the same again.
+    if cell.shard != Shard::WHOLE {
+        return Ok(Some(result));
     }
     let episodes = cell.episodes.min(MEMORY_EPISODES);
     let learner = problem.learner_after(cell, episodes, control.stop)?;
@@ -226,12 +349,17 @@ fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {
         return Ok(());
     }
     folder.write("arena.csv", arena_csv(result).as_bytes())?;
+    let pairs = pairs_csv(result);
+    if let Some(pairs) = &pairs {
+        folder.write("pairs.csv", pairs.as_bytes())?;
+    }
     let picture = draw_arena(result, &arena_options(result))?;
     write_picture(folder, "arena", &picture)?;
     // The last file: with it the arena is finished.
     folder.write("arena.json", json.as_bytes())?;
     terminal::note(&format!(
-        "wrote arena.csv, arena.json, arena.svg and arena.png into {}",
+        "wrote arena.csv, arena.json, {}arena.svg and arena.png into {}",
+        if pairs.is_some() { "pairs.csv, " } else { "" },
         folder.path().display()
     ));
     Ok(())

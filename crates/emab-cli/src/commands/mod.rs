@@ -26,6 +26,7 @@ mod token;
 mod verify;
 
 use std::path::Path;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::CommandFactory;
@@ -73,17 +74,20 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
 /// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
 fn stop_on_ctrl_c() -> &'static AtomicBool {
     static STOP: AtomicBool = AtomicBool::new(false);
+    static HANDLER: Once = Once::new();
     let handler = || {
         if STOP.swap(true, Ordering::SeqCst) {
             std::process::exit(130);
         }
         terminal::note("\nstopping; press Ctrl-C again to stop at once");
     };
-    if ctrlc::set_handler(handler).is_err() {
-        terminal::note(
-            "note: Ctrl-C cannot be caught here; it ends the program without saving a checkpoint",
-        );
-    }
+    HANDLER.call_once(|| {
+        if ctrlc::set_handler(handler).is_err() {
+            terminal::note(
+                "note: Ctrl-C cannot be caught here; it ends the program without saving a checkpoint",
+            );
+        }
+    });
     &STOP
 }
 
@@ -131,8 +135,9 @@ fn write_picture(folder: &Folder, name: &str, picture: &Picture) -> Result<(), C
     Ok(folder.write(format!("{name}.png"), &png)?)
 }
 
-/// Plays cells one after another with a progress bar. False if Ctrl-C stopped it.
+/// Plays cells one after another with a progress bar, whose text begins with `title`. False if Ctrl-C stopped it.
 fn play_cells<C>(
+    title: &str,
     cells: &[C],
     episodes: impl Fn(&C) -> u64,
     threads: Option<u16>,
@@ -144,7 +149,7 @@ fn play_cells<C>(
         threads: threads.unwrap_or(0).into(),
         stop: stop_on_ctrl_c(),
         watch: &mut |number, played| {
-            bar.set_message(format!("{number} of {}", cells.len()));
+            bar.set_message(format!("{title}{number} of {}", cells.len()));
             bar.set_position(played);
         },
     };

@@ -78,6 +78,7 @@ fn run(
     let each = sweep.file.runs.saturating_mul(sweep.file.episodes);
     let saved: HashSet<String> = done.iter().map(|result| result.key.clone()).collect();
     let finished = play_cells(
+        "",
         &cells,
         |_| each,
         threads,

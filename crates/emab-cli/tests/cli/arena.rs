@@ -99,7 +99,8 @@ fn a_folder_contains_table_plot_and_finished_cells() {
         lines.lines().next().unwrap(),
         "problem,problem_hash,episodes,runs,seed,learner,sees,regret,regret_stderr,regret_optimal,minus_feedbal,\
          minus_feedbal_stderr,minus_best,minus_best_stderr,over_feedbal,over_feedbal_stderr,gain,gain_stderr,\
-         nanoseconds,memory,steps,standing,note"
+         nanoseconds,memory,steps,standing,note,ranked_at,half,half_stderr,growth,growth_stderr,q05,q25,median,q75,q95,\
+         stuck,not_learning"
     );
     assert_eq!(lines.lines().count(), 4);
     assert!(dir.read("one/arena.svg").starts_with(b"<svg"));
@@ -137,6 +138,112 @@ fn a_folder_contains_table_plot_and_finished_cells() {
 }
 
 #[test]
+fn runs_are_added_until_every_pair_is_decided() {
+    let dir = TestDir::new();
+    // The two runs of `parity` without randomness: constants 28 and 37, and `random` far behind.
+    let call = "arena parity feedback-gap --learner ucb1 --learner random --learner optimal --episodes 50 \
+                --until-decided --margin 10 --runs 150";
+    dir.emab(&format!("{call} --threads 1 --out @/one"));
+    let result: Value = serde_json::from_str(&dir.text("one/arena.json")).unwrap();
+    let [parity, gap] = [0, 1].map(|i| &result["problems"][i]);
+    assert_eq!(parity["runs"], 100);
+    let pairs = &parity["pairs"];
+    assert_eq!((&pairs["margin"], &pairs["of"]), (&10.0.into(), &6.into()));
+    let pair = |i: usize| {
+        let pair = &pairs["pairs"][i];
+        ["first", "second", "verdict"].map(|name| pair[name].as_str().unwrap())
+    };
+    assert_eq!(pair(0), ["feedbal", "ucb1", "equivalent"]);
+    assert_eq!(pair(1), ["feedbal", "random", "better"]);
+    assert_eq!(
+        pairs["pairs"][0]["difference"]["ends"],
+        serde_json::json!([-9.0, -9.0])
+    );
+    assert_eq!(pairs["pairs"].as_array().unwrap().len(), 3);
+    let learners = gap["learners"].as_array().unwrap();
+    assert!(learners.iter().any(|one| one["label"] == "optimal"));
+    let csv = dir.text("one/pairs.csv");
+    assert_eq!(csv.lines().count(), 7);
+    assert!(
+        csv.lines()
+            .nth(1)
+            .unwrap()
+            .contains(",feedbal,ucb1,-9,-9,-9,equivalent"),
+        "{csv}"
+    );
+
+    // The same after an interruption in the second round, and on other threads.
+    let cells = dir.text("one/arena.jsonl");
+    let some: Vec<&str> = cells.split_inclusive('\n').take(6).collect();
+    std::fs::create_dir(dir.at("two")).unwrap();
+    dir.write("two/arena.jsonl", &some.concat());
+    dir.emab(&format!("{call} --threads 2 --out @/two"));
+    assert_eq!(dir.read("two/pairs.csv"), dir.read("one/pairs.csv"));
+    let [one, two] = ["one", "two"].map(|folder| dir.read(&format!("{folder}/arena.csv")));
+    assert_eq!(timeless_csv(&one), timeless_csv(&two));
+    assert!(dir.text("two/arena.jsonl").starts_with(&some.concat()));
+
+    let (text, _) = said(call);
+    assert!(
+        text.contains("100 runs: 2 of 3 pairs decided, 1 equivalent within 10, 0 undecided"),
+        "{text}"
+    );
+
+    // The runs are those of a fixed number of runs.
+    let fixed =
+        json("arena parity --learner ucb1 --learner random --episodes 50 --runs 100 --json");
+    let regret = |problem: &Value| learner(problem, "random")["regret"].clone();
+    assert_eq!(regret(&fixed["problems"][0]), regret(parity));
+}
+
+#[test]
+fn learners_are_ranked_at_the_episode_asked_for() {
+    let call = "arena resource --learner random --runs 3 --json";
+    let short = json(&format!("{call} --episodes 40"));
+    let long = json(&format!("{call} --episodes 100 --rank-at 40"));
+    let [short, long] = [short, long].map(|result| result["problems"][0].clone());
+    assert_eq!(
+        (&long["ranked_at"], &short["ranked_at"]),
+        (&40.into(), &40.into())
+    );
+    for name in [
+        "regret",
+        "half",
+        "growth",
+        "gain",
+        "minus_feedbal",
+        "quantiles",
+    ] {
+        let of = |problem: &Value| learner(problem, "random")[name].clone();
+        assert_eq!(of(&short), of(&long), "{name}");
+    }
+    // Half of it is the regret of runs of half the length.
+    let half = json(&format!("{call} --episodes 20"));
+    let half = learner(&half["problems"][0], "random")["regret"].clone();
+    assert_eq!(half, learner(&short, "random")["half"]);
+}
+
+#[test]
+fn who_has_not_begun_to_learn_is_marked() {
+    let call = "arena resource --learner random --learner benchmark --learner best-fixed --episodes 400 --runs 20";
+    let result = json(&format!("{call} --json"));
+    let flag = |label: &str| learner(&result["problems"][0], label)["not_learning"].clone();
+    assert_eq!(
+        ["random", "feedbal", "benchmark", "best-fixed"].map(flag),
+        [true, false, false, false]
+    );
+    let (text, _) = said(call);
+    let marked: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("not learning yet"))
+        .collect();
+    assert!(
+        marked.len() == 1 && marked[0].starts_with(" random"),
+        "{text}"
+    );
+}
+
+#[test]
 fn rejects_invalid_calls() {
     let dir = TestDir::new();
     dir.emab("run parity --episodes 5 --runs 2 --shard 1/2 --out @/run");
@@ -147,6 +254,12 @@ fn rejects_invalid_calls() {
         arena parity --learner feedbal:delta=2 => delta
         arena nonsense                         => unknown problem `nonsense`
         arena parity --runs 1                  => at least 2
+        arena parity --episodes 5 --rank-at 6  => --rank-at: 6 lies beyond the 5 episodes | from 1 to 5
+        arena parity --until-decided           => --margin
+        arena parity --margin 3                => --until-decided
+        arena parity --until-decided --margin -1           => at least 0
+        arena parity --until-decided --margin 3 --runs 50  => a multiple of 50 | at least 100, got 50
+        arena parity --until-decided --margin 3 --runs 120 => a multiple of 50 | got 120
         arena parity --out @/run               => choose another folder
         ",
     );

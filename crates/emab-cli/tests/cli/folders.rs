@@ -223,13 +223,12 @@ fn a_file_is_replaced_only_on_request() {
 /// Starts a long run in `out` and waits until it has begun.
 fn long_run(dir: &TestDir) -> Child {
     let child = start(&dir.call(LONG));
-    for _ in 0..1000 {
-        if dir.exists("out/checkpoint.json") {
-            return child;
-        }
+    let begun = || dir.exists("out/checkpoint.json");
+    for _ in (0..1000).take_while(|_| !begun()) {
         std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("the run did not begin");
+    assert!(begun(), "the run did not begin");
+    child
 }
 
 const LONG: &str = "run resource --episodes 20000 --runs 100000 --threads 1 --out @/out";

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use emab::learners::{LearnerConfig, LearnerError};
+use emab::learners::{Access, LearnerConfig, LearnerError};
 use emab::{ConditionedEnvironment, Environment, Learner, Problem, Role, Stream};
 use emab_problem::ProblemFile;
 
@@ -13,15 +13,16 @@ use super::cell::Cell;
 use super::default_learners::default_learners;
 use crate::error::SimError;
 use crate::experiment::{BuildError, Control, Experiment};
-use crate::results::{
-    ArenaCellResult, ArenaSetting, ExcludedLearner, Measured, REFERENCE, RunRecord,
-};
+use crate::results::{ArenaCellResult, ArenaSetting, ExcludedLearner, Measured, REFERENCE};
+use crate::shard::Shard;
 
 /// Episodes, runs and seed of an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaSettings {
     /// Episodes of a run.
     pub episodes: u64,
+    /// The episode at which learners are compared, from 1 to `episodes`.
+    pub ranked_at: u64,
     /// Runs.
     pub runs: u64,
     /// The seed.
@@ -36,7 +37,7 @@ pub struct ArenaSettings {
 /// use emab_sim::compare::{ArenaEntrants, ArenaSettings};
 ///
 /// let file = emab_problem::ProblemFile::builtin("resource").unwrap().unwrap();
-/// let settings = ArenaSettings { episodes: 20, runs: 4, seed: 1 };
+/// let settings = ArenaSettings { episodes: 20, ranked_at: 20, runs: 4, seed: 1 };
 /// let problems = ArenaEntrants::enter(vec![file], &["oasm".into()], settings).unwrap();
 /// // FeedBAL is always included; `oasm` applies to another form of problem.
 /// let cell = &problems[0].cells[0];
@@ -119,6 +120,7 @@ impl ArenaEntrants {
     fn cell(&self, learner: &str) -> Result<Cell, LearnerError> {
         let ArenaSettings {
             episodes,
+            ranked_at,
             runs,
             seed,
         } = self.settings;
@@ -134,9 +136,16 @@ impl ArenaEntrants {
             learner,
             episodes,
             runs,
+            shard: Shard::WHOLE,
             seed,
             checkpoints: vec![episodes],
-            recorded: Some(Vec::new()),
+            // A run of one episode has no halves.
+            recorded: Some(
+                [ranked_at / 2, ranked_at]
+                    .into_iter()
+                    .filter(|at| *at > 0)
+                    .collect(),
+            ),
         })
     }
 
@@ -147,7 +156,13 @@ impl ArenaEntrants {
         Ok(experiment)
     }
 
-    /// Plays all runs of a cell; none if it was stopped.
+    /// The number of learners that are ranked: those that see only episodes.
+    pub fn ranked(&self) -> usize {
+        let ranked = |cell: &&Cell| cell.learner.entry().access == Access::Spec;
+        self.cells.iter().filter(ranked).count()
+    }
+
+    /// Plays the runs of a cell; none if it was stopped.
     pub fn run(
         &self,
         cell: &Cell,
@@ -161,26 +176,32 @@ impl ArenaEntrants {
         let (Some(learner), Some(result)) = (state.learners.first(), result) else {
             return Ok(None);
         };
-        let last = |record: &RunRecord| record.at.last().map(|(regret, _)| *regret);
-        let finals = learner.records.iter().filter_map(last).collect();
+        let ranked_at = self.settings.ranked_at;
+        let has_half = ranked_at > 1;
+        let position = usize::from(has_half);
+        let at = |position: usize| {
+            let records = learner.records.iter();
+            records.filter_map(move |record| record.at.get(position).copied())
+        };
+        let per_episode = |(_, gain): (f64, f64)| gain / ranked_at as f64;
+        let halves = at(0).filter(|_| has_half).map(|(regret, _)| regret);
+        let stuck = learner.records.iter().map(|record| record.stuck);
+        let stuck: Option<u64> = stuck.map(|stuck| stuck.map(u64::from)).sum();
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = match control.threads {
             0 => processors as u64,
             // More threads than processors take turns.
             threads => threads.min(processors) as u64,
         };
-        let busy = result.seconds * threads.min(cell.runs) as f64;
-        let episodes = cell.episodes as f64;
-        let last = result.curve.last();
+        let busy = result.seconds * threads.min(cell.share()) as f64;
         Ok(Some(ArenaCellResult {
             learner: result.learner,
             label: result.label,
             parameters: result.parameters,
-            finals,
-            gain: last.map_or(Measured::default(), |last| Measured {
-                mean: last.gain / episodes,
-                stderr: last.gain_stderr / episodes,
-            }),
+            finals: at(position).map(|(regret, _)| regret).collect(),
+            halves: halves.collect(),
+            stuck,
+            gain: Measured::of(at(position).map(per_episode)),
             steps: result.steps,
             nanoseconds: 1e9 * busy / result.steps.max(1) as f64,
             memory: None,

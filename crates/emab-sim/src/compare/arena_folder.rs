@@ -7,9 +7,11 @@ use crate::VERSION;
 use crate::experiment::folder_content::{ARENA_CELLS as CELLS, FolderContent, ResultKind};
 use crate::experiment::result_folder::{Folder, FolderError};
 use crate::results::ArenaCellResult;
+use crate::shard::Shard;
 
 /// The tables and plots of a finished arena.
-const TABLES: [&str; 5] = [
+const TABLES: [&str; 6] = [
+    "pairs.csv",
     "arena.json",
     "arena.csv",
     "arena.svg",
@@ -23,31 +25,52 @@ struct SavedCell {
     version: String,
     problem_hash: String,
     episodes: u64,
+    /// The episode at which learners are compared; none for the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ranked_at: Option<u64>,
     runs: u64,
+    /// The part of the runs; none for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shard: Option<Shard>,
     seed: u64,
     cell: ArenaCellResult,
+}
+
+impl SavedCell {
+    fn new(cell: &Cell, result: ArenaCellResult) -> SavedCell {
+        SavedCell {
+            version: VERSION.into(),
+            problem_hash: cell.problem.hash().into(),
+            episodes: cell.episodes,
+            ranked_at: cell.ranked_at().filter(|at| *at < cell.episodes),
+            runs: cell.runs,
+            shard: Some(cell.shard).filter(|shard| *shard != Shard::WHOLE),
+            seed: cell.seed,
+            cell: result,
+        }
+    }
+
+    /// Whether it is the result of a cell, or of a round of its runs.
+    fn is_part_of(&self, cell: &Cell) -> bool {
+        let parameters = cell.learner.parameters();
+        let result = &self.cell;
+        let set = |(name, value): &(&str, _)| result.parameters.get(*name) == Some(value);
+        let ranked_at = cell.ranked_at().filter(|at| *at < cell.episodes);
+        self.version == VERSION
+            && self.problem_hash == cell.problem.hash()
+            && (self.episodes, self.seed) == (cell.episodes, cell.seed)
+            && (self.shard.is_some() || self.runs == cell.runs)
+            && self.ranked_at == ranked_at
+            && result.label == cell.learner.label()
+            && result.parameters.len() == parameters.len()
+            && parameters.iter().all(set)
+    }
 }
 
 /// The result folder of an arena.
 pub struct ArenaFolder {
     folder: Folder,
     saved: Vec<SavedCell>,
-}
-
-impl SavedCell {
-    /// Whether it is the result of a cell.
-    fn is_of(&self, cell: &Cell) -> bool {
-        let parameters = cell.learner.parameters();
-        let result = &self.cell;
-        let set = |(name, value): &(&str, _)| result.parameters.get(*name) == Some(value);
-        self.version == VERSION
-            && self.problem_hash == cell.problem.hash()
-            && (self.episodes, self.runs, self.seed) == (cell.episodes, cell.runs, cell.seed)
-            && result.label == cell.learner.label()
-            && result.parameters.len() == parameters.len()
-            && parameters.iter().all(set)
-            && result.finals.len() as u64 == cell.runs
-    }
 }
 
 impl ArenaFolder {
@@ -65,7 +88,7 @@ impl ArenaFolder {
             false => Vec::new(),
         };
         let count = saved.len();
-        saved.retain(|one| cells.clone().any(|cell| one.is_of(cell)));
+        saved.retain(|one| cells.clone().any(|cell| one.is_part_of(cell)));
         let others = count - saved.len();
         if !same || (others > 0 && !force) {
             let difference = format!("{others} of them are not in this call");
@@ -77,7 +100,8 @@ impl ArenaFolder {
             folder.write_sealed_lines(CELLS, &saved)?;
         }
         let folder = ArenaFolder { folder, saved };
-        if cells.clone().any(|cell| folder.find(cell).is_none()) {
+        let begun = |cell| folder.saved.iter().any(|one| one.is_part_of(cell));
+        if !cells.clone().all(begun) {
             for name in TABLES {
                 folder.folder.remove(name)?;
             }
@@ -92,20 +116,18 @@ impl ArenaFolder {
 
     /// The result of a cell that was finished before.
     pub fn find(&self, cell: &Cell) -> Option<ArenaCellResult> {
-        let found = self.saved.iter().find(|saved| saved.is_of(cell));
-        found.map(|saved| saved.cell.clone())
+        let sought = Some(cell.shard).filter(|shard| *shard != Shard::WHOLE);
+        let same = |saved: &&SavedCell| {
+            saved.is_part_of(cell)
+                && (saved.runs, saved.shard) == (cell.runs, sought)
+                && saved.cell.finals.len() as u64 == cell.share()
+        };
+        self.saved.iter().find(same).map(|saved| saved.cell.clone())
     }
 
     /// Saves the result of a cell.
     pub fn append(&self, cell: &Cell, result: &ArenaCellResult) -> Result<(), FolderError> {
-        let saved = SavedCell {
-            version: VERSION.into(),
-            problem_hash: cell.problem.hash().into(),
-            episodes: cell.episodes,
-            runs: cell.runs,
-            seed: cell.seed,
-            cell: result.clone(),
-        };
+        let saved = SavedCell::new(cell, result.clone());
         self.folder.append_sealed(CELLS, &saved)
     }
 }

@@ -1,5 +1,6 @@
 //! Cells: one learner on one problem, the unit of arenas and sweeps.
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,6 +9,7 @@ use emab::learners::LearnerConfig;
 use emab_problem::ProblemFile;
 
 use crate::experiment::{BuildError, CHECKED_PAIRS, Control, Experiment, Finish, State};
+use crate::shard::Shard;
 
 /// One learner on one problem. Cells with the same seed and problem use common random numbers.
 #[derive(Clone)]
@@ -20,6 +22,8 @@ pub struct Cell {
     pub episodes: u64,
     /// Runs.
     pub runs: u64,
+    /// The part of the runs to play.
+    pub shard: Shard,
     /// The seed.
     pub seed: u64,
     /// The checkpoints; empty for the default.
@@ -29,6 +33,28 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The number of runs to play.
+    pub fn share(&self) -> u64 {
+        let share = self.shard.share(self.runs);
+        share.end - share.start
+    }
+
+    /// The last recorded episode before the end of a run, at which arenas compare learners.
+    pub(super) fn ranked_at(&self) -> Option<u64> {
+        self.recorded.as_ref().and_then(|at| at.last().copied())
+    }
+
+    /// The cell with the next `size` runs after those of `rounds` rounds of this size.
+    #[must_use]
+    pub fn round(&self, rounds: u64, size: u64) -> Cell {
+        let number = NonZero::<u64>::MIN.saturating_add(rounds);
+        Cell {
+            runs: size.saturating_mul(number.get()),
+            shard: Shard::last(number),
+            ..self.clone()
+        }
+    }
+
     /// Checks before it is run that the problem is valid and that the learner can be built.
     pub fn check(&self) -> Result<(), BuildError> {
         let problem = self.problem.problem()?;
@@ -46,6 +72,7 @@ impl Cell {
             .learners([self.learner.clone()])
             .episodes(self.episodes)
             .runs(self.runs)
+            .shard(self.shard)
             .seed(self.seed)
             .checkpoints(self.checkpoints.clone());
         if let Some(at) = &self.recorded {

@@ -1,16 +1,27 @@
 //! Ranks the learners of an arena: paired differences, and which of them are within the error of the runs.
 
-use emab::learners::Access;
-use emab::stats::Moments;
+use std::collections::BTreeMap;
 
+use emab::learners::Access;
+use emab::stats::{Moments, Sample};
+
+use super::halves::Halves;
 use super::ratios::{loss_ratio, regret_ratio};
 use crate::results::{
-    ArenaCellResult, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
-    ExcludedLearner, Measured, REFERENCE, Ranking,
+    ArenaCellResult, ArenaEntry, ArenaPairs, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
+    ExcludedLearner, LearnerPair, Measured, PairVerdict, REFERENCE, Ranking,
 };
 
 /// Relative differences below this are rounding.
 const ROUNDING: f64 = 1e-9;
+
+/// The difference of two numbers; 0 within rounding.
+pub(super) fn difference(a: f64, b: f64) -> f64 {
+    match a - b {
+        rounding if rounding.abs() <= ROUNDING * (a.abs() + b.abs()) => 0.0,
+        difference => difference,
+    }
+}
 
 impl Measured {
     /// The mean of these numbers.
@@ -25,10 +36,8 @@ impl Measured {
 
     /// The mean difference, run by run; a difference within rounding counts as 0.
     pub fn paired(one: &[f64], other: &[f64]) -> Measured {
-        Measured::of(one.iter().zip(other).map(|(a, b)| match a - b {
-            rounding if rounding.abs() <= ROUNDING * (a.abs() + b.abs()) => 0.0,
-            difference => difference,
-        }))
+        let pairs = one.iter().zip(other);
+        Measured::of(pairs.map(|(a, b)| difference(*a, *b)))
     }
 
     fn is_tie(&self) -> bool {
@@ -45,6 +54,9 @@ impl ArenaProblem {
         left_out: Vec<ExcludedLearner>,
     ) -> ArenaProblem {
         let gap = ground.values.gap().map(|gap| gap * episodes as f64);
+        let runs = cells
+            .first()
+            .map_or(0, |(_, cell)| cell.finals.len() as u64);
         let mean = |cell: &ArenaCellResult| Measured::of(cell.finals.iter().copied()).mean;
         let reference = cells.iter().find(|(_, cell)| cell.label == REFERENCE);
         let best = cells
@@ -59,10 +71,13 @@ impl ArenaProblem {
                 };
                 let regret = Measured::of(cell.finals.iter().copied());
                 let minus_best = minus(best);
+                let halves = Halves::of(cell, episodes);
+                let mut sample = Sample::default();
+                cell.finals.iter().for_each(|regret| sample.add(*regret));
                 let standing = match minus_best {
                     _ if *sees != Access::Spec => Ranking::Informed,
                     Some(difference) if difference.is_tie() => Ranking::Best,
-                    Some(difference) if difference.is_within_noise() => Ranking::WithinNoise,
+                    Some(difference) if difference.is_within_noise(runs) => Ranking::WithinNoise,
                     _ => Ranking::Worse,
                 };
                 ArenaEntry {
@@ -74,13 +89,21 @@ impl ArenaProblem {
                     regret_optimal: gap.map(|gap| regret.mean + gap),
                     minus_feedbal: minus(reference),
                     minus_best,
-                    over_feedbal: reference
-                        .and_then(|(_, other)| ratio(cell, other, gap.unwrap_or(0.0))),
+                    over_feedbal: reference.and_then(|(_, other)| {
+                        ratio(&cell.finals, &other.finals, gap.unwrap_or(0.0))
+                    }),
                     gain: cell.gain,
                     steps: cell.steps,
                     nanoseconds: cell.nanoseconds,
                     memory: cell.memory,
                     standing,
+                    half: halves.as_ref().map(|halves| halves.regret),
+                    growth: halves.as_ref().and_then(Halves::growth),
+                    not_learning: *sees == Access::Spec
+                        && halves.is_some_and(|halves| halves.not_learning(regret)),
+                    quantiles: sample.quantiles(),
+                    stuck: cell.stuck.map(|stuck| stuck as f64 / runs.max(1) as f64),
+                    groups: sample.two_groups(),
                 }
             })
             .collect();
@@ -89,21 +112,55 @@ impl ArenaProblem {
             ground,
             learners,
             left_out,
+            runs: Some(runs),
+            ranked_at: Some(episodes),
+            pairs: None,
         }
+    }
+
+    /// The same with the pairs of its ranked learners, which then decide who is within noise of the best.
+    #[must_use]
+    pub fn with_pairs(mut self, mut pairs: ArenaPairs) -> ArenaProblem {
+        let labels = self.learners.iter().map(|entry| entry.label.clone());
+        let ranks: BTreeMap<String, usize> = labels.zip(0..).collect();
+        let rank = |label: &String| ranks.get(label).copied();
+        for pair in &mut pairs.pairs {
+            if rank(&pair.first) > rank(&pair.second) {
+                *pair = pair.reversed();
+            }
+        }
+        let order = |pair: &LearnerPair| (rank(&pair.first), rank(&pair.second));
+        pairs.pairs.sort_by_key(order);
+        let ranked = self.learners.iter();
+        let best = ranked.filter(|entry| entry.standing == Ranking::Best);
+        let best: Option<String> = best.map(|entry| entry.label.clone()).next();
+        for entry in &mut self.learners {
+            let verdict = best
+                .as_ref()
+                .and_then(|best| pairs.verdict(&entry.label, best));
+            entry.standing = match (entry.standing, verdict) {
+                (Ranking::WithinNoise, Some(PairVerdict::Worse)) => Ranking::Worse,
+                (Ranking::Worse, Some(verdict)) if verdict != PairVerdict::Worse => {
+                    Ranking::WithinNoise
+                }
+                (standing, _) => standing,
+            };
+        }
+        self.pairs = Some(pairs);
+        self
     }
 }
 
 /// The loss of one learner divided by that of another, where `gap` is added to the regret of both. The standard error
 /// is that of the delta method on paired runs. None where the other lost nothing.
-fn ratio(one: &ArenaCellResult, other: &ArenaCellResult, gap: f64) -> Option<Measured> {
-    let loss =
-        |cell: &ArenaCellResult| Measured::of(cell.finals.iter().map(|regret| regret + gap)).mean;
+pub(super) fn ratio(one: &[f64], other: &[f64], gap: f64) -> Option<Measured> {
+    let loss = |regret: &[f64]| Measured::of(regret.iter().map(|regret| regret + gap)).mean;
     let (above, below) = (loss(one), loss(other));
     if below <= ROUNDING * (gap.abs() + (below - gap).abs()) {
         return None;
     }
     let mean = above / below;
-    let pairs = one.finals.iter().zip(&other.finals);
+    let pairs = one.iter().zip(other);
     let residuals = pairs.map(|(a, b)| (a + gap) - mean * (b + gap));
     let stderr = Measured::of(residuals).stderr / below;
     (mean.is_finite() && stderr.is_finite()).then_some(Measured { mean, stderr })
@@ -136,8 +193,10 @@ impl ArenaResult {
                 tallied.informed |= entry.standing == Ranking::Informed;
                 tallied.best += u64::from(entry.standing == Ranking::Best);
                 tallied.within_noise += u64::from(entry.standing == Ranking::WithinNoise);
-                tallied.better += u64::from(entry.against_feedbal() < 0);
-                tallied.worse += u64::from(entry.against_feedbal() > 0);
+                let against = problem.against_feedbal(entry);
+                tallied.better += u64::from(against < 0);
+                tallied.worse += u64::from(against > 0);
+                tallied.not_learning += u64::from(entry.not_learning);
             }
         }
         for tallied in &mut all {
@@ -156,6 +215,7 @@ impl ArenaResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Interval;
 
     fn cell(label: &str, sees: Access, finals: [f64; 4]) -> (Access, ArenaCellResult) {
         let cell = ArenaCellResult {
@@ -179,11 +239,17 @@ mod tests {
         let paired = Measured::paired(&[3.0, 3.0, 3.0, 10.0], &[2.0, 4.0, 1.0, 8.0]);
         assert_eq!(paired.mean, 1.0);
         assert!((paired.stderr - (2.0_f64 / 4.0).sqrt()).abs() < 1e-15);
-        assert!(paired.is_within_noise()); // 1 against 1.39
+        assert!(paired.is_within_noise(4)); // 1 against 2.25
         // Rounding is not a difference, and no error is no noise.
         assert!(Measured::paired(&[0.1 + 0.2, 1.0], &[0.3, 1.0]).is_tie());
-        assert!(!Measured::paired(&[2.0, 3.0], &[1.0, 2.0]).is_within_noise());
-        assert!(Measured::paired(&[], &[]).is_within_noise());
+        assert!(!Measured::paired(&[2.0, 3.0], &[1.0, 2.0]).is_within_noise(2));
+        assert!(Measured::paired(&[], &[]).is_within_noise(0));
+        // 2.5 standard errors are within the noise of four runs and not of thirty.
+        let far = Measured {
+            mean: 2.5,
+            stderr: 1.0,
+        };
+        assert!(far.is_within_noise(4) && !far.is_within_noise(30));
     }
 
     #[test]
@@ -219,15 +285,77 @@ mod tests {
         };
         assert_eq!(of("optimal").regret_optimal, Some(0.0));
         assert_eq!(of("optimal").over_feedbal.unwrap().mean, 0.0);
-        assert_eq!(of("worse").against_feedbal(), 1);
-        assert_eq!(of("twin").against_feedbal(), 0);
-        assert_eq!(of("optimal").against_feedbal(), -1);
+        let against = |label: &str| problem.against_feedbal(of(label));
+        assert_eq!(
+            (against("worse"), against("twin"), against("optimal")),
+            (1, 0, -1)
+        );
         let itself = of("feedbal").over_feedbal.unwrap();
         assert_eq!((itself.mean, itself.stderr), (1.0, 0.0));
         // (10 + 5) / (15 + 5), and residuals 15 - 0.75 * (25 or 15): -3.75, 3.75.
         let ratio = of("twin").over_feedbal.unwrap();
         assert_eq!(ratio.mean, 0.75);
         assert!((ratio.stderr - (4.0 * 3.75_f64.powi(2) / 3.0 / 4.0).sqrt() / 20.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pairs_decide_who_is_within_noise() {
+        let problem = judged(&[
+            cell("feedbal", Access::Spec, [20.0, 10.0, 20.0, 10.0]),
+            cell("first", Access::Spec, [10.0, 10.0, 10.0, 11.0]),
+            cell("near", Access::Spec, [11.0, 11.0, 11.0, 12.0]),
+            cell("optimal", Access::Problem, [0.0; 4]),
+        ]);
+        let standing = |problem: &ArenaProblem, label: &str| {
+            let found = problem.learners.iter().find(|entry| entry.label == label);
+            found.unwrap().standing
+        };
+        assert_eq!(standing(&problem, "near"), Ranking::Worse);
+        assert_eq!(standing(&problem, "feedbal"), Ranking::WithinNoise);
+        let pair = |first: &str, second: &str, value: f64, verdict| LearnerPair {
+            first: first.into(),
+            second: second.into(),
+            difference: Interval {
+                value,
+                ends: Some((value - 1.0, value + 1.5)),
+            },
+            verdict,
+        };
+        let pairs = ArenaPairs {
+            margin: 3.0,
+            pairs: vec![
+                pair("feedbal", "first", 5.0, PairVerdict::Worse),
+                pair("feedbal", "near", 4.0, PairVerdict::Worse),
+                pair("first", "near", -1.0, PairVerdict::Equivalent),
+            ],
+            ..ArenaPairs::default()
+        };
+        let problem = problem.with_pairs(pairs);
+        assert_eq!(standing(&problem, "near"), Ranking::WithinNoise);
+        assert_eq!(standing(&problem, "feedbal"), Ranking::Worse);
+        assert_eq!(standing(&problem, "optimal"), Ranking::Informed);
+        let against: Vec<i8> = problem
+            .learners
+            .iter()
+            .map(|entry| problem.against_feedbal(entry))
+            .collect();
+        // The optimal policy is no part of a pair and is compared by its interval.
+        assert_eq!(against, [-1, -1, -1, 0]);
+        let pairs = problem.pairs.unwrap().pairs;
+        let shown: Vec<_> = pairs
+            .iter()
+            .map(|pair| (&*pair.first, pair.verdict, &*pair.second))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("first", PairVerdict::Equivalent, "near"),
+                ("first", PairVerdict::Better, "feedbal"),
+                ("near", PairVerdict::Better, "feedbal"),
+            ]
+        );
+        assert_eq!(pairs[1].difference.value, -5.0);
+        assert_eq!(pairs[1].difference.ends, Some((-6.5, -4.0)));
     }
 
     #[test]

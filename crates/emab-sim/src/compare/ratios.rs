@@ -1,13 +1,13 @@
 //! Ratios to FeedBAL over many problems: a learner on a family, not on one problem.
 
-use emab::stats::{NORMAL_975, clopper_pearson};
+use emab::stats::{clopper_pearson, half_width};
 
 use crate::results::{
     ArenaEntry, ArenaProblem, Interval, LossRatio, Measured, REFERENCE, RegretRatio,
 };
 
 /// A ratio needs a denominator that differs from 0: FeedBAL's must exceed this many standard errors.
-const STANDARD_ERRORS: f64 = 4.0;
+pub(super) const STANDARD_ERRORS: f64 = 4.0;
 /// A loss below this share of FeedBAL's counts as this share: the logarithm of the rest is noise.
 const LEAST_LOSS: f64 = 0.01;
 
@@ -56,12 +56,13 @@ pub(super) fn loss_ratio(problems: &[ArenaProblem], label: &str) -> Option<LossR
         .map(|(above, below, _)| libm::log((above / below).max(LEAST_LOSS)))
         .collect();
     let measured = Measured::of(logs.iter().copied());
-    let at = |errors: f64| libm::exp(measured.mean + errors * NORMAL_975 * measured.stderr);
+    let half = half_width(measured.stderr, logs.len() as u64);
+    let at = |offset: f64| libm::exp(measured.mean + offset);
     (!logs.is_empty()).then(|| LossRatio {
         problems: logs.len() as u64,
         geometric_mean: Interval {
             value: at(0.0),
-            ends: Some((at(-1.0), at(1.0))).filter(|_| logs.len() > 1),
+            ends: Some((at(-half), at(half))).filter(|_| logs.len() > 1),
         },
     })
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::pairs::{ArenaPairs, PairVerdict};
 use super::run::ReferenceValues;
 
 use emab::Conditions;
 use emab::learners::ParameterValue;
-use emab::stats::NORMAL_975;
+use emab::stats::{Quantiles, TwoGroups, half_width};
 
 /// The reference of the comparison.
 pub const REFERENCE: &str = "feedbal";
@@ -30,9 +31,9 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Whether the 95 % interval contains 0; it does for a difference of exactly 0.
-    pub fn is_within_noise(&self) -> bool {
-        self.mean.abs() <= NORMAL_975 * self.stderr
+    /// Whether the 95 % interval over this many runs contains 0; it does for a difference of exactly 0.
+    pub fn is_within_noise(&self, runs: u64) -> bool {
+        self.mean.abs() <= half_width(self.stderr, runs)
     }
 }
 
@@ -71,8 +72,14 @@ pub struct ArenaCellResult {
     pub label: String,
     /// All its parameters.
     pub parameters: BTreeMap<String, ParameterValue>,
-    /// The regret against the benchmark after the last episode, by run.
+    /// The regret against the benchmark at the episode that is ranked, the last one by default, by run.
     pub finals: Vec<f64>,
+    /// The regret at half as many episodes, by run; empty in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub halves: Vec<f64>,
+    /// The number of stuck runs, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<u64>,
     /// Realised gain per episode.
     pub gain: Measured,
     /// Steps of all runs together.
@@ -115,18 +122,26 @@ pub struct ArenaEntry {
     pub memory: Option<u64>,
     /// Its rank.
     pub standing: Ranking,
-}
-
-impl ArenaEntry {
-    /// Whether it is better (-1) or worse (1) than FeedBAL, or within noise (0).
-    pub fn against_feedbal(&self) -> i8 {
-        match self.minus_feedbal {
-            Some(difference) if difference.is_within_noise() => 0,
-            Some(difference) if difference.mean < 0.0 => -1,
-            Some(_) => 1,
-            None => 0,
-        }
-    }
+    /// Regret against the benchmark at half as many episodes; none in files of earlier versions, as the fields below.
+    #[serde(default)]
+    pub half: Option<Measured>,
+    /// Regret per episode of the second half divided by that of the first half, run by run; none where the first half has no
+    /// regret, or none beyond four standard errors.
+    #[serde(default)]
+    pub growth: Option<Measured>,
+    /// Whether it has not begun to learn: it has regret, and an episode of the second half costs at least 0.9 times as much as one of the
+    /// first half, both by 95 % intervals. False for learners that see more than episodes.
+    #[serde(default)]
+    pub not_learning: bool,
+    /// Quantiles of the regret over the runs.
+    #[serde(default)]
+    pub quantiles: Option<Quantiles>,
+    /// The share of stuck runs, where that is known.
+    #[serde(default)]
+    pub stuck: Option<f64>,
+    /// Two groups of runs by regret, if the runs fall into two; the interval of the mean is then unreliable.
+    #[serde(default)]
+    pub groups: Option<TwoGroups>,
 }
 
 /// A learner that does not apply to a problem, and why.
@@ -163,6 +178,33 @@ pub struct ArenaProblem {
     pub learners: Vec<ArenaEntry>,
     /// The learners that do not apply.
     pub left_out: Vec<ExcludedLearner>,
+    /// The number of runs, the same for all learners; none in files of earlier versions, where it is that of the arena.
+    #[serde(default)]
+    pub runs: Option<u64>,
+    /// The episode at which the learners are compared; none in files of earlier versions, where it is the last one.
+    #[serde(default)]
+    pub ranked_at: Option<u64>,
+    /// All pairs of ranked learners, if runs were added until they were decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<ArenaPairs>,
+}
+
+impl ArenaProblem {
+    /// Whether a learner is better (-1) or worse (1) than FeedBAL, or within noise (0): by its pair if there are pairs, otherwise by the
+    /// 95 % interval of the difference (with the normal distribution in files of earlier versions).
+    pub fn against_feedbal(&self, entry: &ArenaEntry) -> i8 {
+        let runs = self.runs.unwrap_or(u64::MAX);
+        let pairs = self.pairs.as_ref();
+        let verdict = pairs.and_then(|pairs| pairs.verdict(&entry.label, REFERENCE));
+        match (verdict, entry.minus_feedbal) {
+            (Some(PairVerdict::Better), _) => -1,
+            (Some(PairVerdict::Worse), _) => 1,
+            (Some(_), _) | (None, None) => 0,
+            (None, Some(difference)) if difference.is_within_noise(runs) => 0,
+            (None, Some(difference)) if difference.mean < 0.0 => -1,
+            (None, Some(_)) => 1,
+        }
+    }
 }
 
 /// Learners on problems: the document that `emab arena --json` prints.
@@ -172,7 +214,7 @@ pub struct ArenaResult {
     pub version: String,
     /// The seed.
     pub seed: u64,
-    /// The number of runs, the same for all learners.
+    /// The number of runs, the same for all learners; the most on any problem, if runs were added until pairs were decided.
     pub runs: u64,
     /// Episodes of a run.
     pub episodes: u64,
@@ -195,10 +237,13 @@ pub struct ArenaSummary {
     pub best: u64,
     /// The number of further problems where it was within noise of the best.
     pub within_noise: u64,
-    /// The number of problems where it was better than FeedBAL, by its 95 % interval.
+    /// The number of problems where it was better than FeedBAL (see [`ArenaProblem::against_feedbal`]).
     pub better: u64,
-    /// The number of problems where it was worse than FeedBAL, by its 95 % interval.
+    /// The number of problems where it was worse than FeedBAL.
     pub worse: u64,
+    /// The number of problems where it had not begun to learn.
+    #[serde(default)]
+    pub not_learning: u64,
     /// Its regret against the benchmark divided by FeedBAL's.
     pub regret_ratio: Option<RegretRatio>,
     /// Its loss against the optimal policy divided by FeedBAL's.
@@ -236,4 +281,22 @@ pub struct LossRatio {
     pub problems: u64,
     /// The geometric mean over the problems. A ratio below 0.01 counts as 0.01.
     pub geometric_mean: Interval,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_an_earlier_version_is_read() {
+        let text = include_str!("../../../../tests/fixtures/arena/arena.json");
+        let result: ArenaResult = serde_json::from_str(text).unwrap();
+        let problem = &result.problems[0];
+        assert_eq!((problem.runs, problem.ranked_at), (None, None));
+        let ucb1 = problem.learners.iter().find(|entry| entry.label == "ucb1");
+        let ucb1 = ucb1.unwrap();
+        assert_eq!((ucb1.half, ucb1.growth, ucb1.stuck), (None, None, None));
+        assert!(!ucb1.not_learning);
+        assert_eq!(problem.against_feedbal(ucb1), 1);
+    }
 }

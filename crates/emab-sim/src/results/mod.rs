@@ -4,6 +4,7 @@ mod arena;
 mod column;
 mod guarantee;
 mod number;
+mod pairs;
 mod record;
 mod run;
 
@@ -14,5 +15,6 @@ pub use arena::{
 pub use column::{Column, Values};
 pub use guarantee::{Guarantee, GuaranteeVerdict};
 pub use number::{fixed, number};
+pub use pairs::{ArenaPairs, LearnerPair, PairVerdict};
 pub use record::RunRecord;
 pub use run::{CurvePoint, LearnerResult, ReferenceValues, RunResult, StateRegret};

@@ -41,8 +41,8 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    fn of(entry: &ArenaEntry) -> Mark {
-        match entry.against_feedbal() {
+    fn of(problem: &ArenaProblem, entry: &ArenaEntry) -> Mark {
+        match problem.against_feedbal(entry) {
             _ if entry.standing == Ranking::Informed => Mark::Informed,
             -1 => Mark::Better,
             1 => Mark::Worse,
@@ -117,7 +117,7 @@ pub(super) fn draw(
             without += 1;
             continue;
         };
-        let mark = Mark::of(entry);
+        let mark = Mark::of(problem, entry);
         let colour = mark.colour();
         match axis.position(ratio.mean) {
             Position::On(share) => {

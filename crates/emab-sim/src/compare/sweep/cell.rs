@@ -285,6 +285,7 @@ impl SweepCell {
                 learner,
                 episodes: file.episodes,
                 runs: file.runs,
+                shard: Shard::WHOLE,
                 seed: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
                 checkpoints: file.checkpoints.clone(),
                 recorded: None,
