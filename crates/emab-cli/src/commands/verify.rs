@@ -66,7 +66,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         (t, x, name, runs)
     });
     if json {
-        return terminal::print_json(&json!({
+        let mut document = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "problem": file.name(),
             "problem_hash": file.hash(),
@@ -75,7 +75,6 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
             "seed": args.seed,
             "runs": args.runs,
             "episodes": args.episodes,
-            "conditions": conditions,
             "promises": guarantees,
             "worst": worst.map(|(t, x, a, runs)| json!({"t": t, "x": x, "a": a, "runs": runs})),
             "regret": verified.regret.0,
@@ -84,7 +83,11 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
             "theorem1": verified.theorem1,
             "covered": verified.covered,
             "theorem2": verified.theorem2,
-        }));
+        });
+        if !conditions.is_none() {
+            document["conditions"] = json!(conditions);
+        }
+        return terminal::print_json(&document);
     }
     let mut text = format!(
         "{}, {}: {} runs of {} episodes, seed {}\n{}{}",
