@@ -352,6 +352,10 @@ pub struct Verify {
     /// Episodes in each run.
     #[arg(long, value_name = "N", default_value = "10000", value_parser = count)]
     pub episodes: u64,
+    /// A condition that replaces the one in the problem file; may be repeated: missing_costs=0.1, missing_costs=0:0.8 (by
+    /// feedback), missing_rewards=0.1. No others apply.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub condition: Vec<String>,
     /// Independent runs; 368 are needed to show that a probability of 0.01 holds.
     #[arg(long, value_name = "R", default_value = "1000", value_parser = count)]
     pub runs: u64,
@@ -390,7 +394,8 @@ pub struct Run {
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count, requires = "out")]
     pub record_at: Vec<u64>,
     /// A condition that replaces the one in the problem file; may be repeated: delay=20, delay=geometric:20,
-    /// delay=batches:50, open=20, dropout=0.05, lost=0.1, override=0.2, drift=p:0.4@5000.
+    /// delay=batches:50, open=20, dropout=0.05, lost=0.1, missing_costs=0.1, missing_costs=0:0.8 (by feedback),
+    /// missing_rewards=0.1, override=0.2, drift=p:0.4@5000.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
     /// Write the results into this folder: run.json, curve.csv, runs.csv, runs.parquet, places.csv, problem.json and plots. The

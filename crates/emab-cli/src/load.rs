@@ -1,5 +1,6 @@
 //! Reads problems (built-in, from a file, or from standard input) and learners.
 
+use emab::Conditions;
 use emab::learners::LearnerConfig;
 use emab_problem::{Format, ProblemFile};
 use emab_sim::soundness::{assumed_words, unsound_learners};
@@ -33,11 +34,15 @@ pub fn with_conditions(file: ProblemFile, texts: &[String]) -> Result<ProblemFil
 
 /// Notes that a command ignores the conditions of the file.
 pub fn note_conditions(file: &ProblemFile) {
-    if !file.conditions().is_none() {
+    note_ignored(file, file.conditions());
+}
+
+/// Notes that a command ignores some conditions of the file.
+pub fn note_ignored(file: &ProblemFile, ignored: &Conditions) {
+    if !ignored.is_none() {
         terminal::note(&format!(
-            "note: the conditions of {} ({}) are ignored here; `emab run` applies them",
+            "note: the conditions of {} ({ignored}) are ignored here; `emab run` applies them",
             file.name(),
-            file.conditions()
         ));
     }
 }

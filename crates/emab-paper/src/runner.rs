@@ -215,6 +215,7 @@ impl Runner<'_> {
             episodes,
             runs,
             seed: self.settings.seed,
+            conditions: emab::Conditions::default(),
         };
         let watch = &mut *self.watch;
         let verified = verification.run(&mut Control {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use emab::Conditions;
-use emab::conditions::{Delay, Drift, Probability};
+use emab::conditions::{Delay, Drift, Missing, Probability};
 use emab::spec::format_number;
 use serde_json::Value;
 
@@ -12,8 +12,16 @@ use crate::expression::SymbolTable;
 use crate::fields::{Fields, number, text};
 use crate::spanned::{SpannedValue, ValueKind};
 
-pub(crate) const CONDITION_FIELDS: [&str; 6] =
-    ["delay", "open", "dropout", "lost", "override", "drift"];
+pub(crate) const CONDITION_FIELDS: [&str; 8] = [
+    "delay",
+    "open",
+    "dropout",
+    "lost",
+    "missing_costs",
+    "missing_rewards",
+    "override",
+    "drift",
+];
 const DRIFT_FIELDS: [&str; 5] = ["parameter", "to", "at", "from", "until"];
 
 /// Most models that drift may lead to: each is solved.
@@ -38,6 +46,14 @@ pub(crate) fn conditions(node: &SpannedValue) -> Result<Conditions, Diagnostic> 
         if let Some(node) = fields.get(name) {
             let probability = Probability::new(name, number(node, name)?);
             *place = probability.map_err(|error| node.out_of_range(error))?;
+        }
+    }
+    for (name, place) in [
+        ("missing_costs", &mut conditions.missing_costs),
+        ("missing_rewards", &mut conditions.missing_rewards),
+    ] {
+        if let Some(node) = fields.get(name) {
+            *place = missing(node, name)?;
         }
     }
     if let Some(node) = fields.get("drift") {
@@ -87,6 +103,36 @@ fn delay(node: &SpannedValue) -> Result<Delay, Diagnostic> {
         "mean" => Delay::geometric(number(value, takes)?).map_err(|e| value.out_of_range(e)),
         _ => Delay::batches(integer(value, takes, 1)?).map_err(|e| value.out_of_range(e)),
     }
+}
+
+/// One probability, or one for each feedback.
+fn missing(node: &SpannedValue, name: &str) -> Result<Missing, Diagnostic> {
+    let probabilities = match &node.kind {
+        ValueKind::Array(items) => {
+            let each = items.iter().map(|item| number(item, name));
+            each.collect::<Result<Vec<f64>, _>>()?
+        }
+        _ => vec![number(node, name)?],
+    };
+    Missing::new(name, &probabilities).map_err(|error| node.out_of_range(error))
+}
+
+/// Checks that missing values have one probability, or one for each feedback.
+pub(crate) fn check_missing(
+    conditions: &Conditions,
+    feedbacks: usize,
+    node: Option<&SpannedValue>,
+) -> Result<(), Diagnostic> {
+    conditions
+        .check_missing(feedbacks)
+        .map_err(|(name, error)| {
+            let fields =
+                node.and_then(|node| Fields::of(node, "[conditions]", &CONDITION_FIELDS).ok());
+            match fields.as_ref().and_then(|fields| fields.get(name)) {
+                Some(node) => node.out_of_range(error),
+                None => Diagnostic::without_span(error.to_string()),
+            }
+        })
 }
 
 /// Entries of `drift`.

@@ -37,6 +37,8 @@ delay = { kind = "fixed", episodes = 20 } | delay=20
 delay = { kind = "geometric", mean = 2.5 } | delay=geometric:2.5
 delay = { kind = "batches", size = 50 } | delay=batches:50
 dropout = 0.05\nlost = 0.1\noverride = 0.2 | dropout=0.05 lost=0.1 override=0.2
+missing_costs = [0, 0.5]\nmissing_rewards = 0.25 | missing_costs=0:0.5 missing_rewards=0.25
+missing_costs = [0, 0]\nmissing_rewards = 0 |
 drift = [{ parameter = "p", to = 0.4, at = 5000 }, { parameter = "p", to = 1, from = 6000, until = 7000 }] | drift=p:0.4@5000 drift=p:1@6000-7000
 "#;
     for case in CASES.trim_matches('\n').lines() {
@@ -93,6 +95,9 @@ delay = { kind = "batches" } | 14:9 | delay `batches` needs `size`
 delay = { kind = "batches", size = 0 } | 14:36 | `size` must be a whole number of at least 1, got 0
 delay = { kind = "geometric", mean = -3 } | 14:38 | `mean` must be a number from 0 to 1e15, got -3
 delay = { kind = "geometric", size = 3 } | 14:31 | unknown field `size` in this delay
+missing_costs = [0.1, 1] | 14:17 | `missing_costs` must lie in [0, 1), got 1
+missing_costs = [0.1, "no"] | 14:23 | `missing_costs` must be a number
+missing_rewards = [0.1, 0.2, 0.3] | 14:19 | must have one probability, or one for each of the 2 feedbacks, got 3
 drift = 3 | 14:9 | `drift` must be a list
 drift = [{ to = 0.4, at = 5 }] | 14:10 | a change needs `parameter`
 drift = [{ parameter = "p", to = 0.4 }] | 14:10 | either `at`, or both `from` and `until`
@@ -173,5 +178,5 @@ fn schema_lists_the_same_fields() {
     for field in fields.keys() {
         assert!(error.contains(&format!("`{field}`")), "{field}: {error}");
     }
-    assert_eq!(fields.len(), 5);
+    assert_eq!(fields.len(), 8);
 }

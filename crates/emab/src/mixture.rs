@@ -36,6 +36,10 @@ impl Mixture {
         }
     }
 
+    pub(crate) fn rho(&self) -> f64 {
+        self.rho
+    }
+
     /// `log(1/delta)`.
     pub(crate) fn log(&self) -> f64 {
         self.log

@@ -189,6 +189,50 @@ fn lost_outcomes_never_arrive() {
 }
 
 #[test]
+fn values_go_missing_by_the_feedback_of_their_step() {
+    let n = 4000;
+    let problem = wait(3, 2);
+    for texts in [
+        &["missing_costs=0.75:0", "missing_rewards=0:0.25"][..],
+        &["missing_costs=0.75:0", "missing_rewards=0:0.25", "delay=1"],
+    ] {
+        let (played, learner) = run(texts, &problem, n);
+        let (mut steps, mut costs, mut rewards) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+        for (whole, (_, seen)) in played.iter().zip(&learner.received) {
+            assert_eq!(
+                (&whole.states, &whole.actions),
+                (&seen.states, &seen.actions)
+            );
+            assert!(whole.is_known() && seen.known_reward(1).is_some());
+            for (i, &f) in seen.feedbacks.iter().enumerate() {
+                let unknown = |known: Option<f64>, value: f64| match known {
+                    Some(known) => {
+                        assert_eq!(known, value);
+                        0.0
+                    }
+                    None => 1.0,
+                };
+                steps[f] += 1.0;
+                costs[f] += unknown(seen.known_cost(i + 1), whole.costs[i]);
+                rewards[f] += unknown(seen.known_reward(i + 2), whole.rewards[i + 1]);
+            }
+        }
+        // Some 2,000 steps of each feedback: a standard error is below 0.01.
+        assert!(steps[0] > 1500.0 && steps[1] > 1500.0, "{steps:?}");
+        assert!((costs[0] / steps[0] - 0.75).abs() < 0.04 && costs[1] == 0.0);
+        assert!((rewards[1] / steps[1] - 0.25).abs() < 0.04 && rewards[0] == 0.0);
+    }
+    // What is played does not depend on it for a learner that does not learn.
+    let (plain, _) = run(&[], &problem, n);
+    assert_eq!(run(&["missing_costs=0.5"], &problem, n).0, plain);
+    let error = under(&problem, &[], &conditions(&["missing_costs=0:0.1:0.2"]), n);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "`missing_costs` must have one probability, or one for each of the 2 feedbacks, got 3"
+    );
+}
+
+#[test]
 fn rewards_are_unknown_after_a_dropout() {
     let problem = wait(5, 1);
     let mut conditioned = begun(&problem, &["dropout=0.25"], 1000, (5, 1));
@@ -450,7 +494,13 @@ fn without_conditions_episodes_are_unchanged() {
     let problem = wait(4, 2);
     let mut environment = Environment::new(problem.clone()).unwrap();
     environment.restart(9, 3);
-    let texts = ["delay=0", "dropout=0", "lost=0", "override=0"];
+    let texts = [
+        "delay=0",
+        "dropout=0",
+        "lost=0",
+        "missing_costs=0:0",
+        "override=0",
+    ];
     let mut conditioned = under(&problem, &[], &conditions(&texts), 500).unwrap();
     conditioned.restart(9, 3);
     let (mut one, mut two) = (feedbal(&problem), feedbal(&problem));

@@ -153,21 +153,38 @@ fn gains(list: &[Episode], t: usize, x: usize, a: usize) -> Vec<f64> {
     known.map(|e| e.rewards[t] - e.costs[t - 1]).collect()
 }
 
-/// What `feedbal-model` estimates, from the list: the shares of the states that followed where the cost is known, and
-/// the mean of all rewards known there. Nothing where such a state has no reward.
+/// What `feedbal-model` estimates, from the list: the shares of the states that followed, the mean of all rewards known there,
+/// and the costs, where the mean of those after the first unknown one stands for all of them. Observations from the first
+/// unknown cost on are left out while the costs after it are less precise than those before. Nothing where a state that
+/// followed has no reward.
 fn pooled(list: &[Episode], t: usize, x: usize, a: usize) -> (u64, f64) {
-    let taken = visits(list, t, x).filter(|e| took(e, t, a) && !e.costs[t - 1].is_nan());
-    let taken: Vec<&Episode> = taken.collect();
+    let taken: Vec<&Episode> = visits(list, t, x).filter(|e| took(e, t, a)).collect();
+    let cost = |e: &Episode| e.costs[t - 1];
+    let first_unknown = taken.iter().position(|e| cost(e).is_nan());
+    let (before, since) = taken.split_at(first_unknown.unwrap_or(taken.len()));
+    let known: Vec<f64> = since
+        .iter()
+        .map(|e| cost(e))
+        .filter(|c| !c.is_nan())
+        .collect();
+    let (costs, later) = summary(&known);
+    let imputed = since.len() as f64;
+    // The variances of the mean cost, without its proxy.
+    let (n, all) = (before.len() as f64, taken.len() as f64);
+    let with_later = n / (all * all) + (imputed / all).powi(2) / costs as f64;
+    let used = match costs > 0 && (before.is_empty() || with_later <= (1.0 + 1e-12) / n) {
+        true => &taken[..],
+        false => before,
+    };
     let mut sum = 0.0;
-    for e in &taken {
+    for (i, e) in used.iter().enumerate() {
         let (n, mean) = summary(&rewards(list, t + 1, e.states[t]));
         if n == 0 {
             return (0, 0.0);
         }
-        sum += mean - e.costs[t - 1];
+        sum += mean - if i < before.len() { cost(e) } else { later };
     }
-    let n = taken.len().max(1) as f64;
-    (taken.len() as u64, sum / n)
+    (used.len() as u64, sum / used.len().max(1) as f64)
 }
 
 proptest! {
@@ -210,11 +227,16 @@ proptest! {
         }
     }
 
-    /// For learners of single observations, an episode that is unknown from a step on is one that ended there.
+    /// For learners of single observations, an episode that is unknown from a step on is one that ended there, unless they
+    /// learn its feedback.
     #[test]
     fn values_unknown_from_a_step_on_end_the_episode_there(p in small_problem(4, 3, 3, 3), seed in any::<u64>()) {
         // `feedbal-pooled` computes the values of all visited pairs anew, those of unknown steps included.
         for text in RELATIVES.iter().filter(|text| **text != "feedbal-pooled:sigma2=0.02") {
+            let text = &match text.starts_with("feedbal-") {
+                true => format!("{text},unknown_costs=drop"),
+                false => text.to_string(),
+            };
             let mut stream = Stream::new(seed, 0, Role::Steps);
             let (mut blotted, mut ended) = (build(&p, text).unwrap(), build(&p, text).unwrap());
             for mut episode in episodes(&p, 30, &mut stream) {

@@ -1,5 +1,7 @@
 //! `emab verify`: how often a learner violates the guarantees of the paper.
 
+use emab::Conditions;
+use emab_problem::ProblemFile;
 use emab_report::{confidence, guarantees_table, number};
 use emab_sim::{CHECKED_PAIRS, Control, Verification};
 use serde_json::json;
@@ -9,10 +11,29 @@ use crate::args::Verify;
 use crate::error::CommandError;
 use crate::{load, terminal};
 
+/// The missing costs and rewards among the conditions; rejects others that the call gives.
+fn missing_only(file: &ProblemFile, given: &[String]) -> Result<Conditions, CommandError> {
+    let read = Conditions::default().with(given.iter().map(String::as_str));
+    let read = read.map_err(|error| CommandError::input(format!("--condition: {error}")))?;
+    let others = read.without_missing();
+    if !others.is_none() {
+        return Err(CommandError::input(format!(
+            "--condition: a verification simulates `missing_costs` and `missing_rewards` only; remove {others}"
+        )));
+    }
+    Ok(Conditions {
+        missing_costs: file.conditions().missing_costs.clone(),
+        missing_rewards: file.conditions().missing_rewards.clone(),
+        ..Conditions::default()
+    })
+}
+
 pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
     let file = load::problem(&args.problem)?;
+    load::note_ignored(&file, &file.conditions().without_missing());
+    let file = load::with_conditions(file, &args.condition)?;
+    let conditions = missing_only(&file, &args.condition)?;
     let problem = file.problem()?;
-    load::note_conditions(&file);
     file.check(CHECKED_PAIRS)?;
     let learner = load::learner(&file, &args.learner, args.episodes)?;
     let verification = Verification {
@@ -21,6 +42,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         episodes: args.episodes,
         runs: args.runs,
         seed: args.seed,
+        conditions: conditions.clone(),
     };
     let bar = terminal::progress(0);
     bar.set_message("verifying");
@@ -44,7 +66,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         (t, x, name, runs)
     });
     if json {
-        return terminal::print_json(&json!({
+        let mut document = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "problem": file.name(),
             "problem_hash": file.hash(),
@@ -61,15 +83,23 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
             "theorem1": verified.theorem1,
             "covered": verified.covered,
             "theorem2": verified.theorem2,
-        }));
+        });
+        if !conditions.is_none() {
+            document["conditions"] = json!(conditions);
+        }
+        return terminal::print_json(&document);
     }
     let mut text = format!(
-        "{}, {}: {} runs of {} episodes, seed {}\n{}",
+        "{}, {}: {} runs of {} episodes, seed {}\n{}{}",
         file.name(),
         learner.label(),
         args.runs,
         args.episodes,
         args.seed,
+        match conditions.is_none() {
+            true => String::new(),
+            false => format!("conditions: {conditions}\n"),
+        },
         guarantees_table(&guarantees, terminal::width())
     );
     if verified.theorem1.is_some() && !verified.covered {

@@ -130,12 +130,43 @@ fn rejects_invalid_conditions() {
         dely=3         => did you mean `delay`?
         drift=q:0.4@50 => `q` drifts and is not among the [parameters]
         drift=p:40@50  => `feedback` is wrong at t = 1
+        missing_costs=0:0.1:0.2 => `missing_costs` must have one probability, or one for each of the 2 feedbacks, got 3
         ",
     ) {
         rejects(&format!("run resource --condition {text}"), 2, words);
     }
     let words = "promises nothing that could be checked once it forgets";
     rejects("verify resource --learner feedbal:window=100", 2, words);
+}
+
+#[test]
+fn a_verification_simulates_missing_values() {
+    let verify = "verify feedback-gap --runs 20 --episodes 400 --json";
+    let job = format!("{verify} --learner feedbal-model:unknown_costs=drop");
+    let failed = |document: serde_json::Value| document["promises"][0]["broken"].clone();
+    assert!(json(&job).get("conditions").is_none());
+    let under = json(&format!("{job} --condition missing_costs=0.8:0"));
+    assert_eq!(under["conditions"], json!({"missing_costs": [0.8, 0]}));
+    assert_ne!(failed(under.clone()), failed(json(&job)), "{under}");
+    // Those of the file as well; its other conditions are noted.
+    let dir = TestDir::new();
+    let (text, _) = said("problems feedback-gap");
+    let conditions = "[conditions]\nmissing_costs = [0.8, 0]\ndelay = 3";
+    dir.write("gap.toml", &format!("{text}\n{conditions}\n"));
+    let job = "verify @/gap.toml --runs 20 --episodes 400";
+    let learner = "--learner feedbal-model:unknown_costs=drop";
+    assert_eq!(
+        failed(dir.json(&format!("{job} --json {learner}"))),
+        failed(under)
+    );
+    let shown = dir.emab(job);
+    assert!(shown.contains("(delay=3) are ignored here"), "{shown}");
+    assert!(
+        shown.contains("conditions: missing_costs=0.8:0\n"),
+        "{shown}"
+    );
+    let words = "simulates `missing_costs` and `missing_rewards` only | remove delay=3";
+    rejects("verify feedback-gap --condition delay=3", 2, words);
 }
 
 #[test]

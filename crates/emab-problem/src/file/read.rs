@@ -11,7 +11,7 @@ use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Quantity, Sig
 use serde_json::value::to_raw_value;
 
 use super::{OutcomeRange, ProblemFile};
-use crate::conditions::{conditions, later_scopes, place_of};
+use crate::conditions::{check_missing, conditions, later_scopes, place_of};
 use crate::error::Diagnostic;
 use crate::expression::SymbolTable;
 use crate::fields::{Fields, count, names, number, text};
@@ -163,7 +163,9 @@ pub(super) fn read(
         (None, Some(node)) => conditions(node)?,
         (None, None) => Conditions::default(),
     };
-    let place = |change| place_of(stated.filter(|_| given.is_none()), change);
+    let stated = stated.filter(|_| given.is_none());
+    check_missing(&conditions, spec.feedbacks().len(), stated)?;
+    let place = |change| place_of(stated, change);
     let scopes = later_scopes(&conditions, &scope, &parameters, &place)?;
     check_spec_is_fixed(&top, &sizes, source, &scope, &conditions)?;
     let mut later = Vec::new();

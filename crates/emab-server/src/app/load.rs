@@ -118,7 +118,7 @@ pub fn rebuild(
     store: &mut dyn Store,
     pending: &Pending,
 ) -> Result<(), CommandError> {
-    let learners = StudyLearners::new(&state.study)?;
+    let learners = StudyLearners::new(&state.study, state.head.rules)?;
     state.set_learners(learners);
     learn_new(state, store, pending)?;
     state.stale = false;

@@ -131,7 +131,7 @@ impl Replay {
         let Some(state) = self.state.as_mut().filter(|state| state.stale) else {
             return Ok(());
         };
-        let learners = StudyLearners::new(&state.study).map_err(detail)?;
+        let learners = StudyLearners::new(&state.study, state.head.rules).map_err(detail)?;
         state.set_learners(learners);
         for (i, bytes) in (0..).zip(&self.learned) {
             yield_often(i);

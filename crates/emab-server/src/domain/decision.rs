@@ -6,7 +6,7 @@ use emab::Action;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::{Head, RULES_3, RULES_4, Study, StudyLearners};
+use crate::domain::{Head, RULES_3, RULES_4, RULES_5, Study, StudyLearners};
 
 /// A decision as it was answered, byte for byte.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +155,11 @@ impl Decision {
             Action::Continue(_) => value.clamp(study.limits.action[0], study.limits.action[1]),
         };
         let shortfall = learners.shortfall(spec, t, x, action);
-        let certificate = certificate(study, head, chosen.map(|it| it.1.width), shortfall);
+        let biased = biased_action(study, head, learners, (t, x));
+        let certificate = match biased {
+            Some(why) => Err(why),
+            None => certificate(study, head, chosen.map(|it| it.1.width), shortfall),
+        };
         let certificate = certificate.map(|within| match chosen {
             Some((_, it)) => {
                 let distance = |clip: &dyn Fn(Action, f64) -> f64| {
@@ -204,6 +208,32 @@ impl Decision {
             decided_by: (head.rules >= RULES_3).then_some(decided_by),
         }
     }
+}
+
+/// Why the means of gains in a step and state have no certificate: one of the gains of an action is unknown, and a mean of the
+/// others is biased if that depends on the feedback. From rules 5 on.
+fn biased_action(
+    study: &Study,
+    head: &Head,
+    learners: &StudyLearners,
+    (t, x): (usize, usize),
+) -> Option<String> {
+    if head.rules < RULES_5 || study.unsound.is_some() || !study.learner.averages_gains() {
+        return None;
+    }
+    let spec = &study.spec;
+    let moves = |a: usize| {
+        let mut next = (0..spec.feedbacks().len()).map(|f| spec.next(t, x, a, f).ok());
+        let first = next.next();
+        next.any(|next| Some(next) != first)
+    };
+    let mut unknown = (0..spec.actions().len()).filter(|&a| learners.has_unknown_gain(t, x, a));
+    let a = unknown.find(|&a| moves(a))?;
+    Some(format!(
+        "a gain of `{}` is unknown here, and the mean of the others is biased if that depends on the feedback \
+         (`feedbal-pooled` and `feedbal-model` allow for it)",
+        spec.actions().name(a)
+    ))
 }
 
 /// How far the chosen action can be below the best one, or why the certificate is withheld.

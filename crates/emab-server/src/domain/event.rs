@@ -369,11 +369,15 @@ pub const FIRST_RULES: u32 = 1;
 /// 3: steps are corrected, episodes voided, studies paused, resumed and reopened.
 ///
 /// 4: every event names a person, decisions have a time, and an episode may begin in one of several states.
-pub const RULES: u32 = RULES_4;
+///
+/// 5: feedback counts where its cost is unknown, and a mean of gains has no certificate where one of them is unknown.
+pub const RULES: u32 = RULES_5;
 /// The first rules with corrections of steps.
 pub const RULES_3: u32 = 3;
 /// The first rules with persons in events.
 pub const RULES_4: u32 = 4;
+/// The first rules under which learners count feedback whose cost is unknown.
+pub const RULES_5: u32 = 5;
 
 fn first_rules() -> u32 {
     FIRST_RULES

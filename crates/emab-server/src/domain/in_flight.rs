@@ -77,7 +77,7 @@ fn choices(episode: &EpisodeRecord) -> Vec<(usize, Action)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{End, Step, Study};
+    use crate::domain::{End, RULES, Step, Study};
 
     const SPEC: &str = r#"{
         "horizon": 2, "states": 1, "actions": 3, "feedbacks": 1, "transition": "0", "learner": "feedbal-pooled"
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn episodes_count_until_they_end_or_expire() {
         let study = Study::read("s", SPEC.as_bytes()).unwrap();
-        let mut learners = StudyLearners::new(&study).unwrap();
+        let mut learners = StudyLearners::new(&study, RULES).unwrap();
         let mut in_flight = InFlight::default();
         let next = |learners: &mut StudyLearners| learners.choose(1, 0);
         assert_eq!(next(&mut learners), Action::Continue(0));
@@ -114,7 +114,7 @@ mod tests {
         in_flight.update(&second, &mut learners);
         assert_eq!(next(&mut learners), Action::Continue(1));
         // A restart announces the same.
-        let mut again = StudyLearners::new(&study).unwrap();
+        let mut again = StudyLearners::new(&study, RULES).unwrap();
         in_flight.announce_all(&mut again);
         assert_eq!(next(&mut again), Action::Continue(1));
         in_flight.expire(2 + IN_FLIGHT_EVENTS - 1, &mut learners);

@@ -1,11 +1,11 @@
 //! The learners of a study, and the count and sum of every observed gain.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use emab::learners::shortfall;
+use emab::learners::{LearnerConfig, shortfall};
 use emab::{Action, Episode, Estimate, Learner, Spec};
 
-use crate::domain::{Rejection, Study};
+use crate::domain::{RULES_5, Rejection, Study};
 
 /// A step, a state and an action; the number of continuation actions stands for `stop`.
 pub type TripletKey = (u32, u32, u32);
@@ -29,15 +29,22 @@ pub struct StudyLearners {
     learner: Box<dyn Learner + Send>,
     shadows: Vec<Box<dyn Learner + Send>>,
     gains: HashMap<TripletKey, (u64, f64)>,
+    /// The actions of which a gain stays unknown.
+    unknown: HashSet<TripletKey>,
     actions: u32,
     /// The number of learned episodes.
     pub learned: u64,
 }
 
 impl StudyLearners {
-    /// Learners that have learned nothing.
-    pub fn new(study: &Study) -> Result<StudyLearners, Rejection> {
-        let build = |config: &emab::learners::LearnerConfig| {
+    /// Learners of a study of these rules that have learned nothing.
+    pub fn new(study: &Study, rules: u32) -> Result<StudyLearners, Rejection> {
+        let build = |config: &LearnerConfig| {
+            // Earlier rules leave out feedback whose cost is unknown.
+            let config = match rules < RULES_5 {
+                true => &config.clone().with_default("unknown_costs", "drop"),
+                false => config,
+            };
             let built = config.build(&study.spec, None);
             built.map_err(|error| Rejection::internal(error.to_string()))
         };
@@ -45,6 +52,7 @@ impl StudyLearners {
             learner: build(&study.learner)?,
             shadows: study.shadows.iter().map(build).collect::<Result<_, _>>()?,
             gains: HashMap::new(),
+            unknown: HashSet::new(),
             actions: study.spec.actions().len() as u32,
             learned: 0,
         })
@@ -59,6 +67,12 @@ impl StudyLearners {
         self.learner.learn(episode);
         for shadow in &mut self.shadows {
             shadow.learn(episode);
+        }
+        let taken = episode.states.iter().zip(&episode.actions).enumerate();
+        for (i, (&x, &a)) in taken {
+            if episode.known_gain(i + 1).is_none() {
+                self.unknown.insert((i as u32 + 1, x as u32, a as u32));
+            }
         }
         for (key, value) in observations(episode, self.actions) {
             let (count, sum) = self.gains.entry(key).or_insert((0, 0.0));
@@ -111,6 +125,11 @@ impl StudyLearners {
     /// Whether a learned episode has visited a step and state, with a known value.
     pub fn is_observed(&self, t: usize, x: usize) -> bool {
         (0..=self.actions).any(|a| self.gains.contains_key(&(t as u32, x as u32, a)))
+    }
+
+    /// Whether a gain of an action stays unknown in a learned episode.
+    pub fn has_unknown_gain(&self, t: usize, x: usize, a: usize) -> bool {
+        self.unknown.contains(&(t as u32, x as u32, a as u32))
     }
 
     /// The observed gains of one key.

@@ -40,7 +40,7 @@ impl StudyState {
     pub fn new(study: Arc<Study>, rules: u32) -> Result<StudyState, Rejection> {
         validate::rules(rules)?;
         Ok(StudyState {
-            learners: StudyLearners::new(&study)?,
+            learners: StudyLearners::new(&study, rules)?,
             head: Head::new(&study.name, &study.hash, rules),
             study,
             stale: false,

@@ -178,6 +178,28 @@ async fn an_export_is_imported_and_gives_the_same_state() {
     client.assert_consistent().await;
 }
 
+/// Studies of rules 4, in which costs are unknown: their decisions are those of learners that leave out the feedback before an
+/// unknown cost, and continue so.
+#[tokio::test]
+async fn studies_of_rules_4_with_unknown_costs_keep_their_decisions() {
+    for name in ["model", "pooled", "values", "gains"] {
+        let name = format!("unknown-{name}");
+        let export = text(&format!("{name}.ndjson"));
+        let report = audit_export(export.as_bytes());
+        assert!(report.is_clean(), "{name}: {report:#?}");
+        let server = TestServer::new();
+        let client = server.study(&name);
+        client.import(&export).await.is(200);
+        client.run(r#"view -> {"rules": 4}"#).await;
+        client.open("more").await.is(201);
+        client.assert_consistent().await;
+        // The same log under rules 5 has other decisions.
+        let later = export.replacen("\"rules\":4", "\"rules\":5", 1);
+        assert_ne!(later, export);
+        assert!(!audit_export(later.as_bytes()).is_clean(), "{name}");
+    }
+}
+
 /// The study keeps rules 1. Its new events have a salt, and none without one comes after them.
 async fn rules_stay_those_of_the_study(client: &StudyClient, earlier: u64) {
     client
@@ -214,11 +236,11 @@ async fn rules_of_a_later_version_are_rejected() {
     let client = clinic().await;
     let log = client.export().await;
     let record = Record::from_line(log.trim_end()).unwrap();
-    let text = record.text.replacen("\"rules\":4", "\"rules\":5", 1);
+    let text = record.text.replacen("\"rules\":5", "\"rules\":6", 1);
     assert_ne!(text, record.text);
     let later = Record::new(1, text).line();
     let refused = TestServer::new().study("clinic").import(&later).await;
-    refused.expect_error(422).says("rules 5");
+    refused.expect_error(422).says("rules 6");
     assert!(!audit_export(format!("{later}\n").as_bytes()).is_clean());
 }
 

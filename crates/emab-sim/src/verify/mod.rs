@@ -17,11 +17,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::results::Guarantee;
-use emab::environment::RegretEstimator;
+use emab::environment::{RegretEstimator, ScenarioError};
 use emab::learners::LearnerConfig;
 use emab::oracle::{Gaps, Optimal, OracleError};
 use emab::theory::{Bound, Premises, theorem2, uncovered};
-use emab::{Action, Delta, Environment, Problem};
+use emab::{Action, Conditions, Delta, Environment, Problem};
 
 use self::triplets::TripletTable;
 use self::worker::{Block, VerificationWorker, WidthRecorder};
@@ -45,6 +45,7 @@ use crate::experiment::{Control, Progress};
 ///     episodes: 200,
 ///     runs: 20,
 ///     seed: 1,
+///     conditions: emab::Conditions::default(),
 /// };
 /// let mut control = Control { threads: 1, stop: &AtomicBool::new(false), watch: &mut |_, _| {} };
 /// let result = verification.run(&mut control)?.ok_or("not stopped")?;
@@ -63,6 +64,8 @@ pub struct Verification {
     pub runs: u64,
     /// The seed.
     pub seed: u64,
+    /// The conditions. Only missing costs and rewards are simulated, the others have no effect.
+    pub conditions: Conditions,
 }
 
 /// The number of runs that violate each guarantee.
@@ -146,7 +149,9 @@ impl Verification {
         let delta = self.learner.guaranteed_delta()?;
         // The other statements apply to FeedBAL with a width of the paper's form.
         let parameters = self.learner.feedbal_parameters().ok();
-        let environment = Environment::new(self.problem.clone())?;
+        let mut environment = Environment::new(self.problem.clone())?;
+        let missing = environment.set_missing(&self.conditions);
+        missing.map_err(ScenarioError::from)?;
         if environment.estimator() != RegretEstimator::Exact {
             return Err(SimError::Oracle(OracleError::TooMany {
                 limit: Environment::EXACT_PAIRS,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emab::learners::{LearnerConfig, LearnerDefaults};
-use emab::{Action, Environment, Learner, Model, Names, Noise, Problem, Role, Spec, Stream};
+use emab::{
+    Action, Conditions, Environment, Learner, Model, Names, Noise, Problem, Role, Spec, Stream,
+};
 use emab_problem::ProblemFile;
 use emab_sim::results::GuaranteeVerdict;
 use emab_sim::{Control, Verification, VerificationResult};
@@ -15,12 +17,28 @@ fn verify_on(
     (runs, episodes): (u64, u64),
     threads: usize,
 ) -> VerificationResult {
+    verify_under(
+        Conditions::default(),
+        (problem, learner),
+        (runs, episodes),
+        threads,
+    )
+}
+
+/// The same under conditions.
+fn verify_under(
+    conditions: Conditions,
+    (problem, learner): (Arc<Problem>, LearnerConfig),
+    (runs, episodes): (u64, u64),
+    threads: usize,
+) -> VerificationResult {
     let verification = Verification {
         problem,
         learner: learner.for_episodes(episodes).unwrap(),
         episodes,
         runs,
         seed: 1,
+        conditions,
     };
     let mut control = Control {
         threads,
@@ -83,6 +101,46 @@ fn random_feedback_violates_the_paper_s_width_but_not_the_sound_one() {
     let sound = verify("feedback-gap", "feedbal:width=sound", (1500, 2000), 0);
     for (statement, verdict) in verdicts(&sound) {
         assert_eq!(verdict, GuaranteeVerdict::Holds, "{statement}");
+    }
+}
+
+/// Costs go missing after feedback 0 alone: the shares of the feedback whose cost is known are a selection.
+#[test]
+fn costs_that_go_missing_by_the_feedback_violate_only_the_earlier_rule() {
+    let file = ProblemFile::builtin("feedback-gap").unwrap().unwrap();
+    let verdict = |learner: &str, missing: &str, runs| {
+        let conditions = Conditions::default().with([missing]).unwrap();
+        let learner = LearnerConfig::parse(learner, file.learning()).unwrap();
+        let problem = file.problem().unwrap();
+        let verified = verify_under(conditions, (problem, learner), (runs, 500), 0);
+        verdicts(&verified)[0].1
+    };
+    let missing = "missing_costs=0.8:0";
+    for learner in [
+        "feedbal-model",
+        "feedbal-model:width=bernstein",
+        "feedbal-pooled:target=benchmark",
+        "feedbal-pooled",
+    ] {
+        let holds = verdict(learner, missing, 400);
+        assert_eq!(holds, GuaranteeVerdict::Holds, "{learner}");
+        let more = if learner.contains(':') { ',' } else { ':' };
+        let earlier = format!("{learner}{more}unknown_costs=drop");
+        let violated = verdict(&earlier, missing, 40);
+        assert_eq!(violated, GuaranteeVerdict::Violated, "{earlier}");
+        // Rewards are learned by pair, whatever led there.
+        let rewards = verdict(learner, "missing_rewards=0.8:0", 400);
+        assert_eq!(rewards, GuaranteeVerdict::Holds, "{learner}");
+        // Without missing costs both rules are the same.
+        assert_eq!(
+            verdict(&earlier, "missing_costs=0", 400),
+            GuaranteeVerdict::Holds
+        );
+    }
+    // A mean of known gains is biased by both.
+    for missing in [missing, "missing_rewards=0.8:0"] {
+        let violated = verdict("feedbal:width=sound", missing, 40);
+        assert_eq!(violated, GuaranteeVerdict::Violated, "{missing}");
     }
 }
 

@@ -1,14 +1,17 @@
-//! Conditions of a deployment: delayed and lost outcomes, several open episodes, dropout, overrides and drift.
+//! Conditions of a deployment: delayed and lost outcomes, missing costs and rewards, several open episodes, dropout, overrides
+//! and drift.
 //!
 //! `docs/conditions.md` defines each and the regret under it; [`crate::ConditionedEnvironment`] plays them.
 
 mod delay;
 mod drift;
+mod missing;
 mod probability;
 mod text;
 
 pub use delay::{Delay, DelayMean};
 pub use drift::{Drift, DriftTiming};
+pub use missing::Missing;
 pub use probability::Probability;
 
 use std::num::NonZeroU64;
@@ -45,6 +48,12 @@ pub struct Conditions {
     /// The probability that the outcome of an episode never reaches the learner.
     #[serde(default, skip_serializing_if = "Probability::is_none")]
     pub lost: Probability,
+    /// The probability, by the feedback of a step, that its cost stays unknown to the learner.
+    #[serde(default, skip_serializing_if = "Missing::is_none")]
+    pub missing_costs: Missing,
+    /// The probability, by the feedback of a step, that the terminal reward after it stays unknown to the learner.
+    #[serde(default, skip_serializing_if = "Missing::is_none")]
+    pub missing_rewards: Missing,
     /// The probability, at every step, that another action than the recommended one is taken.
     #[serde(
         default,
@@ -73,6 +82,8 @@ impl Default for Conditions {
             open: one(),
             dropout: Probability::default(),
             lost: Probability::default(),
+            missing_costs: Missing::default(),
+            missing_rewards: Missing::default(),
             overrides: Probability::default(),
             drift: Vec::new(),
         }
@@ -89,6 +100,8 @@ impl Conditions {
             && is_one(&self.open)
             && self.dropout.is_none()
             && self.lost.is_none()
+            && self.missing_costs.is_none()
+            && self.missing_rewards.is_none()
             && self.overrides.is_none()
             && self.drift.is_empty()
     }
@@ -115,6 +128,27 @@ impl Conditions {
                 Err(ParameterError::new("open", rule, format!("`{text}`")))
             }
         }
+    }
+
+    /// These conditions without missing costs and rewards.
+    pub fn without_missing(&self) -> Conditions {
+        Conditions {
+            missing_costs: Missing::default(),
+            missing_rewards: Missing::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Checks that missing costs and rewards have one probability, or as many as feedbacks; the error has the name.
+    pub fn check_missing(&self, feedbacks: usize) -> Result<(), (&'static str, ParameterError)> {
+        for (name, missing) in [
+            ("missing_costs", &self.missing_costs),
+            ("missing_rewards", &self.missing_rewards),
+        ] {
+            let checked = missing.check(name, feedbacks);
+            checked.map_err(|error| (name, error))?;
+        }
+        Ok(())
     }
 
     /// Checks that the changes of each parameter do not overlap; the error has the index of the change.

@@ -2,17 +2,26 @@
 
 use std::fmt;
 
-use super::{Conditions, Delay, Drift, DriftTiming, Probability};
+use super::{Conditions, Delay, Drift, DriftTiming, Missing, Probability};
 use crate::input::{did_you_mean, parse_count};
 use crate::parameter::ParameterError;
 
 /// The keys.
-const KEYS: [&str; 6] = ["delay", "open", "dropout", "lost", "override", "drift"];
+const KEYS: [&str; 8] = [
+    "delay",
+    "open",
+    "dropout",
+    "lost",
+    "missing_costs",
+    "missing_rewards",
+    "override",
+    "drift",
+];
 
 impl Conditions {
     /// These conditions with some replaced; each text is KEY=VALUE.
     ///
-    /// A delay is `20`, `geometric:20`, `batches:50` or `none`; a drift `p:0.4@5000` or `p:0.4@2000-8000`, or `none`.
+    /// A delay is `20`, `geometric:20`, `batches:50` or `none`; missing costs are `0.2`, or `0:0.8` by feedback; a drift `p:0.4@5000` or `p:0.4@2000-8000`, or `none`.
     /// Several drifts apply in order; the first of them replaces the present ones.
     ///
     /// ```
@@ -20,7 +29,8 @@ impl Conditions {
     /// let stated = Conditions::default().with(["delay=geometric:20", "drift=p:0.4@5000"]).unwrap();
     /// assert_eq!(stated.with(["delay=none"]).unwrap().to_string(), "drift=p:0.4@5000");
     /// assert_eq!(stated.with(["dropuot=0.1"]).unwrap_err().to_string(),
-    ///     "`dropuot` must be one of delay, open, dropout, lost, override, drift (did you mean `dropout`?), got `dropuot=0.1`");
+    ///     "`dropuot` must be one of delay, open, dropout, lost, missing_costs, missing_rewards, override, drift \
+    ///      (did you mean `dropout`?), got `dropuot=0.1`");
     /// ```
     pub fn with<'a>(
         &self,
@@ -44,6 +54,8 @@ impl Conditions {
                 "open" => new.open = Conditions::read_open(value)?,
                 "dropout" => new.dropout = probability(key, value)?,
                 "lost" => new.lost = probability(key, value)?,
+                "missing_costs" => new.missing_costs = missing(key, value)?,
+                "missing_rewards" => new.missing_rewards = missing(key, value)?,
                 "override" => new.overrides = probability(key, value)?,
                 "drift" => {
                     if !again {
@@ -81,6 +93,11 @@ fn count(name: &str, text: &str) -> Result<u64, ParameterError> {
 
 fn probability(name: &str, text: &str) -> Result<Probability, ParameterError> {
     Probability::new(name, number(name, text)?)
+}
+
+fn missing(name: &str, text: &str) -> Result<Missing, ParameterError> {
+    let each = text.split(':').map(|part| number(name, part));
+    Missing::new(name, &each.collect::<Result<Vec<_>, _>>()?)
 }
 
 fn delay(text: &str) -> Result<Delay, ParameterError> {
@@ -146,15 +163,20 @@ impl fmt::Display for Conditions {
         if self.open.get() > 1 {
             parts.push(format!("open={}", self.open));
         }
-        for (name, probability) in [
-            ("dropout", self.dropout),
-            ("lost", self.lost),
-            ("override", self.overrides),
-        ] {
-            if !probability.is_none() {
-                parts.push(format!("{name}={}", probability.get()));
-            }
-        }
+        let probability = |name: &str, probability: Probability| {
+            (!probability.is_none()).then(|| format!("{name}={}", probability.get()))
+        };
+        let missing = |name: &str, missing: &Missing| {
+            (!missing.is_none()).then(|| format!("{name}={missing}"))
+        };
+        let stated = [
+            probability("dropout", self.dropout),
+            probability("lost", self.lost),
+            missing("missing_costs", &self.missing_costs),
+            missing("missing_rewards", &self.missing_rewards),
+            probability("override", self.overrides),
+        ];
+        parts.extend(stated.into_iter().flatten());
         parts.extend(self.drift.iter().map(|drift| format!("drift={drift}")));
         out.write_str(&parts.join(" "))
     }
@@ -170,6 +192,7 @@ mod tests {
             "delay=20",
             "delay=geometric:2.5 dropout=0.05",
             "open=20 lost=0.1",
+            "missing_costs=0:0.8 missing_rewards=0.25",
             "delay=batches:50 lost=0.1 override=0.2 drift=p:0.4@5000 drift=p:-1@6000-7000",
         ] {
             let read = Conditions::default().with(text.split(' ')).unwrap();
@@ -190,6 +213,9 @@ open=0 | `open` must be a whole number from 1 to 1000000, got 0
 open=2e6 | `open` must be a whole number from 1 to 1000000, got 2000000
 open=-1 | from 1 to 1000000, got `-1`
 dropout=1 | `dropout` must lie in [0, 1), got 1
+missing_costs=0:1 | `missing_costs` must lie in [0, 1), got 1
+missing_costs=0:often | `missing_costs` must be a number, got `often`
+missing_rewards= | `missing_rewards` must be a number, got ``
 override=often | `override` must be a number, got `often`
 drift=p | `drift` must be PARAMETER:TO@EPISODE
 drift=p:inf@10 | `to` must be a finite number, got inf

@@ -14,6 +14,7 @@ use crate::environment::{Environment, PlayError, RegretBreakdown, RegretEstimato
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::oracle::{Benchmark, OracleError};
+use crate::parameter::ParameterError;
 
 /// The model that holds from an episode on.
 #[derive(Clone, Debug)]
@@ -46,6 +47,9 @@ pub enum ScenarioError {
     /// The problem cannot be solved.
     #[error(transparent)]
     Oracle(#[from] OracleError),
+    /// Missing values that do not belong to the feedbacks of the problem.
+    #[error(transparent)]
+    Missing(#[from] ParameterError),
     /// A phase that cannot follow the one before.
     #[error("the phase from episode {first} on must {rule}")]
     ModelPhase {
@@ -145,6 +149,7 @@ impl ConditionedEnvironment {
         }
         let mut environment = solved[0].clone();
         environment.set_overrides(conditions.overrides);
+        environment.set_missing(conditions)?;
         let solved = solved.into_iter().map(Environment::into_oracle);
         let firsts = all.iter().map(|(first, _)| *first);
         let mut phases: Vec<(u64, Benchmark)> = firsts.zip(solved).collect();
@@ -255,11 +260,10 @@ impl ConditionedEnvironment {
 
     /// Schedules the outcome of the last episode.
     fn send_outcome<L: Learner + ?Sized>(&mut self, learner: &mut L) {
-        let last = self.environment.last();
-        let (episode, left) = (&last.episode, last.dropped_out);
         let due = (self.started, self.episodes);
+        let last = self.environment.last();
         self.delayed_outcomes
-            .send(due, (last.number, episode, left), learner.counts_pending());
+            .send(due, last, learner.counts_pending());
     }
 
     /// The environment of the last episode.

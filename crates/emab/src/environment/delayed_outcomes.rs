@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::open_episode::OpenEpisode;
 use crate::conditions::{Conditions, Delay};
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -54,15 +55,15 @@ impl DelayedOutcomes {
         self.delay.is_none() && self.lost == 0.0
     }
 
-    /// Schedules the outcome of an episode that has just ended, given its number and whether it ended by dropout; not if it is
-    /// due after the `last` episode. `begun` is the number of episodes that have begun, `announced` whether its choices were
-    /// announced.
-    pub(crate) fn send(
+    /// Schedules the outcome of an episode that has just ended; not if it is due after the `last` episode. `begun` is the number
+    /// of episodes that have begun, `announced` whether its choices were announced.
+    pub(super) fn send(
         &mut self,
         (begun, last): (u64, u64),
-        (number, episode, left): (u64, &Episode, bool),
+        episode: &OpenEpisode,
         announced: bool,
     ) {
+        let number = episode.number;
         let lost = self.lost > 0.0 && self.stream.uniform() < self.lost;
         if lost && !announced {
             return;
@@ -80,10 +81,7 @@ impl DelayedOutcomes {
             return;
         }
         let mut copy = self.spare.pop().unwrap_or_default();
-        copy.clone_from(episode);
-        if left {
-            copy.rewards.clear();
-        }
+        episode.reveal(&mut copy);
         self.pending.insert((due, number), Outcome::Known(copy));
     }
 

@@ -2,6 +2,7 @@
 
 mod conditioned;
 mod delayed_outcomes;
+mod missing_values;
 mod open_episode;
 mod process;
 mod regret;

@@ -1,5 +1,6 @@
 //! The state of one episode while it is played.
 
+use super::missing_values::Hidden;
 use crate::environment::RegretBreakdown;
 use crate::episode::Episode;
 use crate::learner::Learner;
@@ -19,6 +20,10 @@ pub(super) struct OpenEpisode {
     /// The recommended actions in these pairs; none for the last pair after a dropout.
     pub(super) recommendations: Vec<Action>,
     pub(super) dropped_out: bool,
+    /// By step: what stays unknown to the learner. Empty where every value is known.
+    pub(super) hidden: Vec<Hidden>,
+    /// The episode as the learner sees it, where something is unknown.
+    revealed: Episode,
     /// The uniform feedback draw of each step, and whether a dropout followed it: the benchmark is played on the same.
     pub(super) draws: Vec<(f64, bool)>,
     pub(super) regret: RegretBreakdown,
@@ -47,6 +52,7 @@ impl OpenEpisode {
         self.path.push(pair);
         self.recommendations.clear();
         self.dropped_out = false;
+        self.hidden.clear();
         self.draws.clear();
         self.regret = RegretBreakdown::default();
         self.deviation = None;
@@ -73,14 +79,31 @@ impl OpenEpisode {
         learner.announce(self.number, t, self.episode.states[t - 1], action);
     }
 
-    /// Passes the episode to a learner; after a dropout without rewards, which are unknown then.
+    /// Passes the episode to a learner.
     #[inline]
     pub(super) fn teach<L: Learner + ?Sized>(&mut self, learner: &mut L) {
-        if !self.dropped_out {
+        if !self.dropped_out && self.hidden.is_empty() {
             return learner.learn(&self.episode);
         }
-        let rewards = std::mem::take(&mut self.episode.rewards);
-        learner.learn(&self.episode);
-        self.episode.rewards = rewards;
+        let mut revealed = std::mem::take(&mut self.revealed);
+        self.reveal(&mut revealed);
+        learner.learn(&revealed);
+        self.revealed = revealed;
+    }
+
+    /// Writes the episode as the learner sees it: after a dropout without rewards, and without missing values.
+    pub(super) fn reveal(&self, revealed: &mut Episode) {
+        revealed.clone_from(&self.episode);
+        for (i, hidden) in self.hidden.iter().enumerate() {
+            if hidden.cost {
+                revealed.costs[i] = f64::NAN;
+            }
+            if hidden.reward {
+                revealed.rewards[i + 1] = f64::NAN;
+            }
+        }
+        if self.dropped_out {
+            revealed.rewards.clear();
+        }
     }
 }

@@ -13,14 +13,16 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::missing_values::MissingValues;
 use super::open_episode::{Deviation, OpenEpisode};
 use super::process::{Process, RunStreams, StepDraw, start_in};
-use crate::conditions::Probability;
+use crate::conditions::{Conditions, Probability};
 use crate::environment::RegretBreakdown;
 use crate::episode::Episode;
 use crate::learner::Learner;
 use crate::model::Problem;
 use crate::oracle::{Benchmark, Optimal, OracleError, Pair, Pairs};
+use crate::parameter::ParameterError;
 use crate::rng::{Block, Role, Stream};
 use crate::spec::Action;
 use crate::stats::Moments;
@@ -88,6 +90,7 @@ pub struct Environment {
     /// Draws for the steps of the benchmark after the learner has stopped.
     benchmark_stream: Stream,
     overrides: f64,
+    missing: Option<MissingValues>,
 }
 
 /// How regret is measured.
@@ -145,6 +148,7 @@ impl Environment {
             estimator,
             last: OpenEpisode::default(),
             overrides: 0.0,
+            missing: None,
         })
     }
 
@@ -158,6 +162,19 @@ impl Environment {
         self.streams.restart(seed, run);
         self.used = Block::STEPS;
         self.benchmark_stream = Stream::new(seed, run, Role::Beyond);
+        if let Some(missing) = &mut self.missing {
+            missing.restart(seed, run);
+        }
+    }
+
+    /// From now on, costs and rewards stay unknown to the learner with the probabilities of these conditions, whose other
+    /// parts have no effect.
+    pub fn set_missing(&mut self, conditions: &Conditions) -> Result<(), ParameterError> {
+        let feedbacks = self.pairs().problem().spec().feedbacks().len();
+        let checked = conditions.check_missing(feedbacks);
+        checked.map_err(|(_, error)| error)?;
+        self.missing = MissingValues::new(conditions);
+        Ok(())
     }
 
     /// From now on, with this probability at each step, another allowed action or `stop`, drawn uniformly, is taken in
@@ -166,7 +183,7 @@ impl Environment {
         self.overrides = probability.get();
     }
 
-    /// The last episode, with its rewards also after a dropout.
+    /// The last episode, with all its values: also rewards after a dropout, and those that stay unknown to the learner.
     pub fn episode(&self) -> &Episode {
         &self.last.episode
     }
@@ -270,6 +287,9 @@ impl Environment {
             let next_state = pairs.state(step.next);
             open.episode.advance(a, step.feedback, next_state);
             open.dropped_out = step.dropped_out;
+            if let Some(missing) = &mut self.missing {
+                open.hidden.push(missing.draw(step.feedback));
+            }
             if self.estimator == RegretEstimator::Paired {
                 open.draws.push((draw.feedback, step.dropped_out));
             }

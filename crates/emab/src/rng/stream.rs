@@ -31,6 +31,8 @@ pub enum Role {
     Problem = 8,
     /// The states that the episodes of a run begin in.
     Start = 9,
+    /// Costs and rewards that stay unknown.
+    Missing = 10,
 }
 
 /// A random stream.

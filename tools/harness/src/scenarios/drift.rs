@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use emab::stats::clopper_pearson;
 use emab::{Action, Episode, Role, Stream};
 use emab_server::domain::drift::DriftMonitor;
+use emab_server::domain::event::RULES;
 use emab_server::domain::study::Study;
 use emab_server::domain::study_learners::StudyLearners;
 
@@ -100,7 +101,7 @@ impl Drift {
     /// The episodes at which the check becomes yellow and red, if it does.
     fn simulate(&self, change: Change, number: u64) -> Result<[Option<u64>; 2]> {
         let study = Study::read("drift", STUDY.as_bytes()).map_err(|error| error.detail)?;
-        let mut learners = StudyLearners::new(&study).map_err(|error| error.detail)?;
+        let mut learners = StudyLearners::new(&study, RULES).map_err(|error| error.detail)?;
         let mut stream = Stream::new(self.seed, number, Role::Steps);
         let mut monitor = DriftMonitor::new(&study);
         let mut alarms = [None; 2];

@@ -72,6 +72,39 @@ async fn a_withheld_certificate_states_its_reason() {
     }
 }
 
+/// An unknown cost: a mean of gains has no certificate at that pair, pooled estimates have one.
+#[tokio::test]
+async fn an_unknown_gain_withholds_the_certificate_of_a_mean() {
+    let server = TestServer::new();
+    for (i, learner) in ["feedbal:width=sound", "feedbal-model"]
+        .into_iter()
+        .enumerate()
+    {
+        let fields = json!({"learner": learner, "missing_at_random": true});
+        let name = format!("study{i}");
+        let client = server.new_study(&name, &study_with(fields)).await;
+        assert!(all_tried(&client).await.at("/certificate").is_number());
+        let lost = r#"
+            import {"id": "x", "actions": ["blood"], "feedbacks": ["positive"], "costs": [null], "rewards": [0.2, 0.9]}
+            import {"id": "y", "actions": ["blood"], "feedbacks": ["negative"], "costs": [0.1], "rewards": [0.2, 0.4]}
+            open p2
+        "#;
+        let decision = client.run(lost).await.remove(2);
+        let withheld = decision.at("/withheld");
+        match i {
+            0 => assert!(
+                withheld
+                    .as_str()
+                    .unwrap()
+                    .contains("a gain of `blood` is unknown here"),
+                "{withheld}"
+            ),
+            _ => assert!(decision.at("/certificate").is_number(), "{withheld}"),
+        }
+        client.assert_consistent().await;
+    }
+}
+
 #[tokio::test]
 async fn explored_is_set_where_the_best_mean_is_not_recommended() {
     let client = clinic().await;

@@ -3,8 +3,8 @@
 //!
 //! At the `n`-th play an arm is drawn uniformly with probability `epsilon_n`, and otherwise the arm of the largest sample mean
 //! is played. Published is `epsilon_n = min(1, c K / (d^2 n))` for `K` arms, with `c > 0` and `d` at most the least
-//! gap; for `c > 5` the probability of a suboptimal arm falls as `O(c / (d^2 n))`. Their experiments have `c` from 0.05 to 0.2
-//! and `d` the true gap.
+//! gap; for `c > 5` the probability of a suboptimal arm falls as `O(c / (d^2 n))`. Their experiments have `c` from 0.05 to
+//! 0.40 and `d` the true gap.
 //!
 //! Adaptations:
 //! - Every step-state pair is a separate bandit whose arms are the allowed actions and `stop`, which is observed by passing; `n`

@@ -14,7 +14,9 @@
 //! side as the width. The value of an untried action is bounded by `reward_most` in earlier pairs; in its own pair it
 //! is tried.
 
-use super::feedbal_model::{EXPLORE, RHO, RULE, SIGMA2_COST, SIGMA2_REWARD, TRUST, rule};
+use super::feedbal_model::{
+    EXPLORE, RHO, RULE, SIGMA2_COST, SIGMA2_REWARD, TRUST, UNKNOWN_COSTS, rule,
+};
 use super::prelude::*;
 use crate::learners::support::estimator::{FeedbackBound, GainEstimator};
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, SIGMA2, TabularParameters};
@@ -39,6 +41,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         TRUST,
         EXPLORE,
         RHO,
+        UNKNOWN_COSTS,
     ],
     build: |with| BuiltLearner::other(new(with)?),
     ..LearnerEntry::DEFAULT
@@ -150,10 +153,9 @@ impl FeedBalLookahead {
         let GainEstimator {
             graph,
             counts,
-            mixture,
             sigma2_cost,
             ..
-        } = &mut self.estimator;
+        } = &self.estimator;
         let costs = counts.cost[edge];
         if costs.count == 0 {
             return None;
@@ -187,14 +189,15 @@ impl FeedBalLookahead {
             0.0
         };
         let variance = (second - sum.mean * sum.mean).max(0.0) + spread * spread / (4.0 * n);
-        let proxy = *sigma2_cost + spread * spread / 4.0;
-        let width = mixture.width(proxy, costs.count);
+        let proxy = sigma2_cost + spread * spread / 4.0;
+        let sums = self.estimator.sums(edge, costs.count, proxy);
+        let width = sums.width(&mut self.estimator.mixture);
         let cost = costs.mean();
         let value = Value {
             mean: sum.mean - cost,
             lower: sum.lower - cost - width,
             upper: sum.upper - cost + width,
-            se: (errors + (*sigma2_cost + variance) / n).sqrt(),
+            se: (errors + sums.variance(variance)).sqrt(),
         };
         Some((value, costs.count))
     }

@@ -14,8 +14,9 @@
 //! `sqrt((sigma_c^2 + D^2/4) (N + rho)/N^2 + sum_j p̂_j^2 sigma_r^2 (M_j + rho)/M_j^2)
 //!  * sqrt(2 log(K'/delta) + log(1 + N/rho) + sum_j log(1 + M_j/rho))`.
 //!
-//! - Unknown values are not observed: a reward needs `R_t`, cost and feedback need `C_t`. Where rewards are lost more often
-//!   after one feedback than after another, `p̂`, each `r̂_j` and `ĝ` stay unbiased; the mean of `R_{t+1} - C_t` would not.
+//! - Unknown rewards are not observed. Feedback counts also where its cost is unknown, and the width has another form there
+//!   (`support/unknown_costs.rs`). So where costs or rewards are lost more often after one feedback than after another, the
+//!   bounds hold; the mean of `R_{t+1} - C_t` would be biased.
 //! - `D` is unknown: it is at most the range that the bounds of the rewards allow, and at most `feedback_spread`.
 //! - No feedback leads to more than the best next reward: the upper bound is also at most `max_j (r̂_j + conf_j) - ĉ`
 //!   and the width of `ĉ`.
@@ -52,6 +53,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         TRUST,
         EXPLORE,
         RHO,
+        UNKNOWN_COSTS,
     ],
     build: |with| {
         let feedback_bound = with.word(
@@ -88,6 +90,10 @@ pub(crate) const EXPLORE: Parameter = Parameter::new("explore", "1")
 
 pub(crate) const RHO: Parameter = Parameter::new("rho", "3")
     .about("number of observations near which widths are tight, from 0.001 to 1e6");
+
+pub(crate) const UNKNOWN_COSTS: Parameter = Parameter::new("unknown_costs", "impute")
+    .about("feedback whose cost is unknown: `impute` (it counts, and the mean of later costs stands for its cost) or `drop` (it does not count, as in earlier versions: no certificate)")
+    .optional();
 
 /// The rule as it is set.
 pub(crate) fn rule(with: &Build<'_>) -> Result<Rule, LearnerError> {
@@ -246,13 +252,36 @@ mod tests {
         let stop = pooled.estimate(1, 0, Action::Stop).unwrap();
         assert_eq!(stop.count, 2);
         assert!((stop.mean - 0.65).abs() < 1e-12);
-        // Two costs, and both led to state 1, whose reward was seen once: p̂ = (0, 1), r̂ = (4, 1), ĉ = 0.2.
+        // Two costs, and both led to state 1, whose reward was seen once: p̂ = (0, 1), r̂ = (4, 1), ĉ = 0.2. The third
+        // feedback waits for a later cost, and the two parts of the width belong to two times.
+        let by_hand = |learner: &mut Box<dyn Learner + Send>, logs: f64, parts: &[f64]| {
+            let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+            assert_eq!(estimate.count, 2);
+            assert!((estimate.mean - 0.8).abs() < 1e-12);
+            let logs = 2.0 * 110.0_f64.ln() + logs + 2.0 * (4.0_f64 / 3.0).ln();
+            let width: f64 = parts.iter().map(|spread| (spread * logs).sqrt()).sum();
+            assert!((estimate.width - width).abs() < 1e-12);
+        };
+        let (own, rewards) = ((0.1 + 1.0) * 5.0 / 4.0, 0.2 * 4.0);
+        by_hand(&mut pooled, 2.0_f64.ln(), &[own, rewards]);
+        let mut dropping = taught(&format!(
+            "feedbal-model:rho=3,unknown_costs=drop,{parameters}"
+        ));
+        by_hand(&mut dropping, (5.0_f64 / 3.0).ln(), &[own + rewards]);
+        // After a cost of 0.5 all four feedbacks count: p̂ = (1/4, 3/4), ĉ = (0.1 + 0.3 + 0.5 + 0.5) / 4.
+        for learner in [&mut pooled, &mut dropping] {
+            learner.learn(&after(&[(0, 1)], &[0.5], &[f64::NAN, f64::NAN]));
+        }
         let estimate = pooled.estimate(1, 0, Action::Continue(0)).unwrap();
-        assert_eq!(estimate.count, 2);
-        assert!((estimate.mean - 0.8).abs() < 1e-12);
-        let spreads: f64 = (0.1 + 1.0) * 5.0 / 4.0 + 0.2 * 4.0;
-        let logs = 2.0 * 110.0_f64.ln() + (5.0_f64 / 3.0).ln() + 2.0 * (4.0_f64 / 3.0).ln();
+        assert_eq!(estimate.count, 4);
+        assert!((estimate.mean - (1.0 + 0.75 - 0.35)).abs() < 1e-12);
+        let sums = (4.0 * 1.0 + 2.0 * 0.1 + 3.0 * 1.1) / 16.0 + 0.1 * 4.0 / 4.0;
+        let spreads: f64 = sums + 0.2 * 4.0 * (1.0 / 16.0 + 9.0 / 16.0);
+        let logs = 2.0 * 110.0_f64.ln() + (7.0_f64 / 3.0).ln() + 3.0 * (4.0_f64 / 3.0).ln();
         assert!((estimate.width - (spreads * logs).sqrt()).abs() < 1e-12);
+        // Without the feedback of the unknown cost state 0 never followed.
+        let estimate = dropping.estimate(1, 0, Action::Continue(0)).unwrap();
+        assert!((estimate.mean - (1.0 - 0.3)).abs() < 1e-12);
         // FeedBAL's own estimate has one gain in it, 1 - 0.1, and so the distribution has one feedback: KT(0, 1) = 1/2.
         let mut direct = taught(&format!("feedbal:width=bernstein,{parameters}"));
         let estimate = direct.estimate(1, 0, Action::Continue(0)).unwrap();

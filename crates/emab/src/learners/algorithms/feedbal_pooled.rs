@@ -21,7 +21,8 @@
 //!   `stop`, then to the lowest index. `stop` without a known reward has the mean of all rewards.
 //! - A successor without a known reward has the mean of all rewards, `N_j = 1`, and in `var_w` a value `feedback_spread` above
 //!   that mean.
-//! - Unknown values are not observed: a reward needs `R_t`, cost and feedback need `C_t`.
+//! - Unknown rewards are not observed. Feedback counts also where its cost is unknown; the mean of later costs stands for that
+//!   cost (`support/unknown_costs.rs`), and in the index it counts as a known one.
 //! - Choices in flight count in `n` of the first term of `V`, in `n` and `N` of the logarithm, and not in the means
 //!   (`pending=true`). An untried action without an index that is in flight waits; if all do, the one with the fewest in
 //!   flight is chosen.
@@ -34,11 +35,12 @@
 
 use std::sync::LazyLock;
 
-use super::feedbal_model::{RHO, SIGMA2_COST, SIGMA2_REWARD};
+use super::feedbal_model::{RHO, SIGMA2_COST, SIGMA2_REWARD, UNKNOWN_COSTS};
 use super::prelude::*;
 use crate::learners::support::pending::PendingChoices;
 use crate::learners::support::priorities::Priorities;
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, SIGMA2, TabularParameters};
+use crate::learners::support::unknown_costs::ActionSums;
 use crate::learners::support::visited::{Edge, Row, VisitedPairs};
 use crate::mixture::Mixture;
 use crate::width::log_ratio;
@@ -70,6 +72,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         Parameter::new("updates", "0")
             .about("with `target=optimal`, how many values of pairs outside of an episode are updated after it, those that may change most first")
             .optional(),
+        UNKNOWN_COSTS,
     ],
     build: |with| BuiltLearner::other(FeedBalPooled::new(with)?),
     ..LearnerEntry::DEFAULT
@@ -147,7 +150,7 @@ impl FeedBalPooled {
         // A thousandth of what one feedback may change is far below the noise of estimates.
         let priorities = (updates > 0).then(|| Priorities::new(updates as usize, 1e-3 * spread));
         Ok(FeedBalPooled {
-            tables: VisitedPairs::new(with.learner, with.spec)?,
+            tables: VisitedPairs::new(with.learner, with.spec, with.unknown_costs()?)?,
             horizon: with.spec.horizon(),
             looks_ahead,
             sigma2_cost: sigma2_cost.get(),
@@ -431,8 +434,7 @@ impl FeedBalPooled {
             (low, high) = (low.min(bounds.lower), high.max(bounds.upper));
         }
         let spread = if edge.successors > 1 { high - low } else { 0.0 };
-        let proxy = self.sigma2_cost + spread * spread / 4.0;
-        let width = self.mixture.width(proxy, n as u64);
+        let width = self.sums(edge, spread).width(&mut self.mixture);
         let cost = edge.cost.sum / n;
         (lower - cost - width, upper - cost + width)
     }
@@ -464,9 +466,18 @@ impl FeedBalPooled {
         } else {
             0.0
         };
-        let proxy = self.sigma2_cost + spread * spread / 4.0;
-        spreads += self.mixture.spread(proxy, n as u64);
-        self.mixture.bound(spreads, logs)
+        let sums = self.sums(edge, spread);
+        sums.bound(&mut self.mixture, spreads, logs)
+    }
+
+    /// The sums of an action that was taken, where the values that may follow are this far apart.
+    fn sums(&self, edge: &Edge, spread: f64) -> ActionSums {
+        ActionSums {
+            n: edge.cost.count as u64,
+            of_cost: self.sigma2_cost,
+            proxy: self.sigma2_cost + spread * spread / 4.0,
+            unknown: self.tables.unknown(edge),
+        }
     }
 }
 

@@ -18,13 +18,14 @@
 //! - A state is a reachable step-state pair, and `|X||A|` is the number of actions in all pairs, `stop` included.
 //! - Episodes begin in one of several states: the probabilities of the start states are known like those of feedback.
 //! - An episode that has stopped is in no layer, so layers need not have mass 1: the factors per layer disappear, and `D`
-//!   can be larger by 1 per layer. `eta` uses `L (1 + ln(|X||A|/L))`. The rest of the proof does not need full layers.
+//!   can be larger by 1 per layer. So `eta` is not the published one: it has `L (1 + ln(|X||A|/L))` in place of
+//!   `L ln(|X||A|/L)`. The rest of the proof does not need full layers.
 //! - The loss of continuing is the cost, that of stopping `reward_most` less the terminal reward, both divided by
 //!   `reward_most - reward_least`: their sum over an episode is minus its gain, shifted and scaled. Noise can move a loss
 //!   out of `[0, 1]`. It is not clipped, which would bias means; but `eta l̂` is limited to at least -1, as the proof
 //!   requires.
 //! - The number of episodes is unknown: by default (`eta=doubling`) the learner restarts after 1, 2, 4, … episodes, each
-//!   time with `eta` for the next stage (the doubling trick: 1/(1 - 1/sqrt 2), or 3.4, times the bound).
+//!   time with this `eta` for the next stage (the doubling trick: 1/(1 - 1/sqrt 2), or 3.4, times the bound).
 //! - With `reveal=true` the reward of every passed pair is used: its loss is divided by the probability of the pair.
 //! - An episode with an unknown cost or reward is skipped: a missing value would count as no loss.
 //! - A projection takes some hundred passes over the process after every episode, so the size is limited.
@@ -44,7 +45,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     choice_basis: ChoiceBasis::Draws,
     parameters: &[
         Parameter::new("eta", "doubling").about(
-            "learning rate, above 0; `doubling` for the published rate with the doubling trick",
+            "learning rate, above 0; `doubling`: about the published rate, with the doubling trick",
         ),
         LEAST,
         MOST,

@@ -3,8 +3,8 @@
 //! There is a prior over processes. Before each episode a process is drawn from the posterior and solved; its optimal policy
 //! is played to the end of the episode. There is no bonus and no bound. The published regret is an expectation over the prior, `O(tau S sqrt(A T log(S A T)))` with `tau` the episode's length.
 //!
-//! The publication does not fix the prior. As in its experiments, distributions have independent Dirichlet priors and means
-//! independent normal ones, here with known noise variance:
+//! The publication does not fix the prior, and its experiments have another one than this learner: here distributions have
+//! independent Dirichlet priors, and means independent normal ones with a known variance of the noise:
 //!
 //! - the transitions of an action: Dirichlet with weight `prior` plus the count of each;
 //! - a mean with prior `N(m, s^2)` after `n` observations of sum `y`: `N((sigma2 m + s^2 y) / w, sigma2 s^2 / w)`,

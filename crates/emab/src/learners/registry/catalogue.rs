@@ -243,6 +243,28 @@ impl LearnerConfig {
         Ok(self)
     }
 
+    /// The same with this value of a parameter that is not set; unchanged where the learner has no such parameter.
+    ///
+    /// ```
+    /// use emab::learners::{LearnerConfig, LearnerDefaults, ParameterValue};
+    /// let config = |text| LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
+    /// let dropping = config("feedbal-model").with_default("unknown_costs", "drop");
+    /// assert!(dropping.parameters().contains(&("unknown_costs", ParameterValue::Word("drop".into()))));
+    /// assert_eq!(dropping.label(), "feedbal-model");
+    /// assert_eq!(config("feedbal").with_default("unknown_costs", "drop").parameters(), config("feedbal").parameters());
+    /// ```
+    #[must_use]
+    pub fn with_default(mut self, name: &str, value: &str) -> LearnerConfig {
+        let parameter = self.entry.parameters.iter().find(|it| it.name == name);
+        if let Some(parameter) = parameter
+            && self.settings().value(name).is_none()
+        {
+            let value = ParameterValue::read(value);
+            self.values.push((parameter.name, value));
+        }
+        self
+    }
+
     /// The parameters of FeedBAL, for its bounds. Fails for other learners, other forms of width, and forgetting.
     pub fn feedbal_parameters(&self) -> Result<FeedBalParameters, LearnerError> {
         match self.entry.name {

@@ -4,6 +4,7 @@ use super::entry::LearnerEntry;
 use super::parameter::ParameterValue;
 use crate::input::did_you_mean;
 use crate::learners::LearnerError;
+use crate::learners::support::unknown_costs::UnknownCostRule;
 use crate::learners::{FeedBalParameters, Memory, Ties};
 use crate::parameter::{Delta, FeedbackSpread, ParameterError, Sigma2};
 use crate::spec::format_number;
@@ -154,6 +155,20 @@ impl Settings<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What is done with feedback whose cost is unknown.
+    pub(crate) fn unknown_costs(&self) -> Result<UnknownCostRule, LearnerError> {
+        match self.value("unknown_costs") {
+            None => Ok(UnknownCostRule::Impute),
+            Some(_) => self.word(
+                "unknown_costs",
+                &[
+                    ("impute", UnknownCostRule::Impute),
+                    ("drop", UnknownCostRule::Drop),
+                ],
+            ),
+        }
     }
 
     /// `true` or `false`.

@@ -46,6 +46,12 @@ pub enum Withheld {
         bias = format_number(*.1)
     )]
     Biased(&'static str, f64),
+    /// Feedback without a known cost is left out.
+    #[error(
+        "learner `{0}`: with unknown_costs=drop feedback is left out where its cost is unknown, which may depend on the feedback \
+         (leave `unknown_costs` out)"
+    )]
+    Drops(&'static str),
 }
 
 fn moves(spread: Option<FeedbackSpread>) -> String {
@@ -65,9 +71,10 @@ impl LearnerConfig {
     /// call and `[learning]`; otherwise the reason why there is none.
     ///
     /// While all widths hold, [`shortfall`] bounds the shortfall of a choice. Premises that a configuration cannot show: the
-    /// set parameters are true; there is no drift; whether and in which order values become known is independent of the values
-    /// and of the feedback before them; for values under the optimal policy, expected costs are not negative; overrides use no
-    /// information beyond the state.
+    /// set parameters are true; there is no drift; which episodes are learned, and in which order, is independent of their
+    /// values and feedback; which costs and rewards of a learned episode are known is independent of their noise, and, where
+    /// gains are averaged ([`LearnerConfig::averages_gains`]), of the feedback; for values under the optimal policy, expected
+    /// costs are not negative; overrides use no information beyond the state.
     ///
     /// ```
     /// use emab::learners::{LearnerConfig, LearnerDefaults};
@@ -89,6 +96,9 @@ impl LearnerConfig {
             return Err(Withheld::Endless(learner));
         }
         let delta = self.guaranteed_delta()?;
+        if settings.is_word("unknown_costs", "drop") {
+            return Err(Withheld::Drops(learner));
+        }
         let moves = feedback_moves(learner, spec);
         // The spread is not needed where feedback cannot change the state.
         let needed = |name: &&&str| moves || **name != "feedback_spread";
@@ -121,6 +131,12 @@ impl LearnerConfig {
             true => Ok(delta),
             false => Err(Withheld::Feedback(learner, spread)),
         }
+    }
+
+    /// Whether an estimate is the mean of the gains `R_{t+1} - C_t` that are known, as in the paper. It is biased where it
+    /// depends on the feedback which of them are.
+    pub fn averages_gains(&self) -> bool {
+        self.entry().name == "feedbal"
     }
 
     /// The feedback spread of the call, or otherwise of the file.
@@ -350,6 +366,10 @@ mod tests {
             "learner `feedbal`: with stop_bias=0.01 it plays `stop` where another bound is larger, or does not where `stop` \
              has the largest (leave `stop_bias` out)"
         );
+        for learner in ["feedbal-model", "feedbal-pooled"] {
+            let text = format!("{learner}:unknown_costs=drop");
+            withheld(&text, &file, &spec, "(leave `unknown_costs` out)");
+        }
         for text in ["feedbal:width=sound,delta=1/n", "feedbal-model:delta=1/n"] {
             let part = "has no last one (state `delta` as a number)";
             withheld(text, &file, &spec, part);

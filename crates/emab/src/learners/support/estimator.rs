@@ -8,6 +8,7 @@ use crate::learners::LearnerError;
 use crate::learners::registry::entry::Build;
 use crate::learners::support::tabular::{Counts, Sums, TransitionGraph};
 use crate::learners::support::trust::GainEstimate;
+use crate::learners::support::unknown_costs::{ActionSums, UnknownCostRule, UnknownCosts};
 use crate::mixture::{Mixture, kt_regret};
 use crate::spec::Action;
 
@@ -66,7 +67,11 @@ impl GainEstimator {
         // One bound for the reward of each pair, and those of its actions.
         let bounds = (graph.pairs() + bounds * graph.edge_count()) as f64;
         Ok(GainEstimator {
-            counts: Counts::new(&graph, true),
+            // The mean of gains has one observation where both cost and reward are known.
+            counts: match pooled {
+                true => Counts::with_rule(&graph, true, with.unknown_costs()?),
+                false => Counts::with_rule(&graph, true, UnknownCostRule::Drop),
+            },
             direct: (!pooled).then(|| vec![Sums::default(); graph.edge_count()]),
             graph,
             sigma2_cost: sigma2_cost.get(),
@@ -135,18 +140,18 @@ impl GainEstimator {
         let Some(next_reward) = self.next_reward(edge) else {
             return GainEstimate::UNOBSERVED;
         };
-        let mut of_noise = self.sigma2_cost;
+        let mut proxy = self.sigma2_cost;
         let (mut spreads, mut logs) = (next_reward.spreads, next_reward.logs);
         if self.direct.is_some() {
-            of_noise += self.sigma2_reward;
+            proxy += self.sigma2_reward;
             (spreads, logs) = (0.0, 0.0);
         }
         if self.feedback_bound == FeedbackBound::Joint {
-            of_noise += next_reward.spread * next_reward.spread / 4.0;
+            proxy += next_reward.spread * next_reward.spread / 4.0;
         }
-        spreads += self.mixture.spread(of_noise, n);
+        let sums = self.sums(edge, n, proxy);
         logs += self.mixture.log_of(n);
-        let mut width = self.mixture.bound(spreads, logs);
+        let mut width = sums.bound(&mut self.mixture, spreads, logs);
         if self.feedback_bound == FeedbackBound::Bernstein {
             width += next_reward.feedback_bound;
         }
@@ -155,15 +160,26 @@ impl GainEstimator {
             Some(direct) => direct[edge].mean(),
         };
         // No feedback leads to more than the best next reward.
-        let costs = self.counts.cost[edge];
+        let costs = self.counts.known_costs(edge);
         let at_best =
             next_reward.most - costs.mean() + self.mixture.width(self.sigma2_cost, costs.count);
         GainEstimate {
             mean,
             width,
             upper: (mean + width).min(at_best),
-            se: (next_reward.errors + (self.sigma2_cost + next_reward.variance) / n as f64).sqrt(),
+            se: (next_reward.errors + sums.variance(next_reward.variance)).sqrt(),
             count: n,
+        }
+    }
+
+    /// The sums of an edge that was followed `n` times, with the proxy of feedback and cost together.
+    pub(crate) fn sums(&self, edge: usize, n: u64, proxy: f64) -> ActionSums {
+        let unknown = self.counts.unknown(edge);
+        ActionSums {
+            n,
+            of_cost: self.sigma2_cost,
+            proxy,
+            unknown: unknown.map(UnknownCosts::numbers),
         }
     }
 

@@ -13,4 +13,5 @@ pub(crate) mod rows;
 pub(crate) mod tabular;
 pub(crate) mod tournament;
 pub(crate) mod trust;
+pub(crate) mod unknown_costs;
 pub(crate) mod visited;

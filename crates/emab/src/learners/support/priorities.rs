@@ -117,6 +117,7 @@ mod tests {
 
     use super::*;
     use crate::episode::Episode;
+    use crate::learners::support::unknown_costs::UnknownCostRule;
     use crate::spec::Spec;
 
     #[test]
@@ -124,7 +125,8 @@ mod tests {
         // Feedback 0 and 1 lead to the states 0 and 1, feedback 2 to state 0.
         let spec = Spec::numbered(3, 2, 1, 3).unwrap();
         let spec = spec.transition(|_t, _x, _a, f| (f % 2) as f64);
-        let mut tables = VisitedPairs::new("test", &Arc::new(spec)).unwrap();
+        let mut tables =
+            VisitedPairs::new("test", &Arc::new(spec), UnknownCostRule::Impute).unwrap();
         let mut priorities = Priorities::new(1, 1e-3);
         let mut learn = |states: [usize; 3]| {
             let mut episode = Episode::default();

@@ -9,7 +9,8 @@
 //! and `a` otherwise. `stop` has no bonus in the moderate index: its reward is revealed whatever is played. While all bounds
 //! hold, the shortfall of `a` is at most `2 width_a`, as in the paper, and that of a trusted action at most
 //! `trust * w_b + width_b`, which shrinks with `N_b` as a width does. Lemma 2 then holds with the larger of the two
-//! coefficients and a factor of about `((1 + trust)/2)^2` (docs/theory.md). [`Rule::UpperBound`] is FeedBAL's rule.
+//! coefficients and a factor of `((1 + trust)/2)^2`, besides that of the widths (docs/theory.md). [`Rule::UpperBound`] is
+//! FeedBAL's rule.
 
 use crate::spec::Action;
 

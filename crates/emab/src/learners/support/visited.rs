@@ -1,10 +1,12 @@
 //! Tables of the visited pairs and their successors: memory and time depend on these, not on the pairs of the specification.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::episode::Episode;
 use crate::learners::LearnerError;
 use crate::learners::support::pending::PendingChange;
+use crate::learners::support::unknown_costs::{CostNumbers, UnknownCostRule, UnknownCosts};
 use crate::slots::Slots;
 use crate::spec::{Action, Spec};
 
@@ -18,6 +20,10 @@ pub(crate) struct VisitedPairs {
     /// The edges of the expanded pairs, one per action, also where it is not allowed.
     edges: Vec<Edge>,
     transitions: Vec<Transition>,
+    rule: UnknownCostRule,
+    /// By the first transition of an edge: its observations where a cost is unknown, unless they are dropped. The edge and its
+    /// transitions have what estimates use of them.
+    unknown: HashMap<u32, UnknownCosts>,
     /// The rewards of all pairs together.
     pub(crate) rewards: Tally,
     /// The costs of all actions together, and their squares.
@@ -58,7 +64,7 @@ impl Tally {
 pub(crate) struct Row {
     /// Known terminal rewards.
     pub(crate) reward: Tally,
-    /// Visits with a known reward or cost, and choices in it whose outcome is pending.
+    /// Visits with a known reward, cost or feedback, and choices in it whose outcome is pending.
     pub(crate) visits: f64,
     pub(crate) pending: f64,
     /// The estimate of its value.
@@ -78,7 +84,7 @@ const NOTHING_CHOSEN: (usize, u32) = (usize::MAX, 0);
 /// An action in a pair.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Edge {
-    /// Costs known, each with the feedback that followed.
+    /// Feedback, each with its cost; the mean of later costs stands for one that is unknown.
     pub(crate) cost: Tally,
     /// One over their number, and over one more; 0 without.
     pub(crate) inverse: f64,
@@ -109,6 +115,7 @@ impl VisitedPairs {
     pub(crate) fn new(
         learner: &'static str,
         spec: &Arc<Spec>,
+        rule: UnknownCostRule,
     ) -> Result<VisitedPairs, LearnerError> {
         let outcomes = spec.actions().len().saturating_mul(spec.feedbacks().len());
         if outcomes > Self::LIMIT {
@@ -126,6 +133,8 @@ impl VisitedPairs {
             rows: Vec::new(),
             edges: Vec::new(),
             transitions: Vec::new(),
+            rule,
+            unknown: HashMap::new(),
             rewards: Tally::default(),
             costs: Tally::default(),
             cost_squares: 0.0,
@@ -139,6 +148,7 @@ impl VisitedPairs {
         self.rows.clear();
         self.edges.clear();
         self.transitions.clear();
+        self.unknown.clear();
         self.path.clear();
         self.chosen = NOTHING_CHOSEN;
         (self.rewards, self.costs) = Default::default();
@@ -263,7 +273,7 @@ impl VisitedPairs {
         &self.transitions[edge.first as usize..(edge.first + edge.successors) as usize]
     }
 
-    /// Adds the known values of an episode. A reward needs `R_t`; cost and feedback need `C_t`.
+    /// Adds the known values of an episode.
     #[inline]
     pub(crate) fn learn(&mut self, episode: &Episode) {
         self.path.clear();
@@ -275,7 +285,8 @@ impl VisitedPairs {
             self.path.push(slot as u32);
             let row = &mut self.rows[slot];
             let (reward, cost) = (episode.known_reward(i + 1), episode.known_cost(i + 1));
-            if reward.is_some() || cost.is_some() {
+            let counts = || self.rule == UnknownCostRule::Impute && i < episode.actions.len();
+            if reward.is_some() || cost.is_some() || counts() {
                 row.visits += 1.0;
             }
             if let Some(reward) = reward {
@@ -298,20 +309,62 @@ impl VisitedPairs {
             // Impossible by the specification: not so in a valid episode.
             return self.expanded(i + 1, x);
         };
-        if let Some(cost) = episode.known_cost(i) {
-            let edge = &mut self.edges[edge];
-            edge.cost.add(cost);
-            edge.inverse = 1.0 / edge.cost.count;
-            edge.inverse_of_next = 1.0 / (edge.cost.count + 1.0);
-            self.costs.add(cost);
-            self.cost_squares += cost * cost;
-            self.transitions[transition].count += 1.0;
+        let cost = episode.known_cost(i);
+        match cost {
+            Some(cost) => {
+                self.costs.add(cost);
+                self.cost_squares += cost * cost;
+                // A look-up only where some cost is unknown.
+                if !self.unknown.is_empty() && self.unknown(&self.edges[edge]).is_some() {
+                    self.add_beside_unknown(edge, transition, Some(cost));
+                } else {
+                    let edge = &mut self.edges[edge];
+                    edge.cost.add(cost);
+                    edge.inverse = 1.0 / edge.cost.count;
+                    edge.inverse_of_next = 1.0 / (edge.cost.count + 1.0);
+                    self.transitions[transition].count += 1.0;
+                }
+            }
+            None if self.rule == UnknownCostRule::Impute => {
+                self.add_beside_unknown(edge, transition, None);
+            }
+            None => {}
         }
         let slot = self.transitions[transition].next as usize;
         if self.rows[slot].first == UNEXPANDED {
             self.expand(slot, i + 1, x);
         }
         slot
+    }
+
+    /// Adds the feedback of an edge with an unknown cost, this one or an earlier one.
+    #[cold]
+    fn add_beside_unknown(&mut self, edge: usize, transition: usize, cost: Option<f64>) {
+        let edge = &mut self.edges[edge];
+        let first = edge.first as usize;
+        let transitions = &mut self.transitions[first..first + edge.successors as usize];
+        let unknown = self.unknown.entry(edge.first).or_insert_with(|| {
+            UnknownCosts::after(transitions.iter().map(|it| it.count as u64), edge.cost.sum)
+        });
+        unknown.add(transition - first, cost);
+        for (transition, used) in transitions.iter_mut().zip(unknown.feedback()) {
+            transition.count = used as f64;
+        }
+        let (count, sum) = unknown.cost();
+        edge.cost = Tally {
+            count: count as f64,
+            sum,
+        };
+        if count > 0 {
+            edge.inverse = 1.0 / edge.cost.count;
+            edge.inverse_of_next = 1.0 / (edge.cost.count + 1.0);
+        }
+    }
+
+    /// The numbers of observations of an edge with unknown costs.
+    pub(crate) fn unknown(&self, edge: &Edge) -> Option<CostNumbers> {
+        let unknown = self.unknown.get(&edge.first);
+        unknown.map(UnknownCosts::numbers)
     }
 
     /// The share of an action in a pair that led to another pair; 0 where it was never taken.
@@ -346,7 +399,7 @@ mod tests {
         let spec = spec
             .transition(|_t, _x, _a, f| (f / 2) as f64)
             .allowed(|_t, x, a, _f| f64::from(u8::from(a == 0 || x == 0)));
-        VisitedPairs::new("test", &Arc::new(spec)).unwrap()
+        VisitedPairs::new("test", &Arc::new(spec), UnknownCostRule::Impute).unwrap()
     }
 
     #[test]
@@ -379,9 +432,26 @@ mod tests {
         assert_eq!((edge.cost.count, edge.cost.sum), (2.0, 1.0));
         let counts = tables.transitions(&edge).iter().map(|it| it.count);
         assert_eq!(counts.collect::<Vec<_>>(), [2.0, 0.0]);
-        // Neither the reward nor the cost of the second step is known.
+        // Neither the reward nor the cost of the second step is known, and its feedback waits for a cost.
         let second = tables.expanded(2, 0);
-        assert_eq!(tables.rows[second].visits, 0.0);
+        assert_eq!(tables.rows[second].visits, 2.0);
+        let counts = |tables: &VisitedPairs| {
+            let edge = tables.edges(second, 2)[0];
+            let counts = tables.transitions(&edge).iter().map(|it| it.count);
+            (edge.cost, counts.collect::<Vec<_>>())
+        };
+        assert_eq!(counts(&tables), (Tally::default(), vec![0.0, 0.0]));
+        episode.costs[1] = 4.0;
+        tables.learn(&episode);
+        let cost = Tally {
+            count: 3.0,
+            sum: 12.0,
+        };
+        assert_eq!(counts(&tables), (cost, vec![0.0, 3.0]));
+        tables.clear();
+        episode.costs[1] = f64::NAN;
+        tables.learn(&episode);
+        tables.learn(&episode);
         let third = tables.expanded(3, 1);
         assert_eq!(
             (tables.rows[third].value, tables.rows[third].visits),
@@ -393,7 +463,8 @@ mod tests {
     #[test]
     fn too_many_outcomes_are_rejected() {
         let spec = Arc::new(Spec::numbered(2, 1, 101, 100).unwrap());
-        let error = VisitedPairs::new("test", &spec).err().unwrap();
+        let error = VisitedPairs::new("test", &spec, UnknownCostRule::Impute);
+        let error = error.err().unwrap();
         assert!(error.does_not_apply());
         assert!(error.to_string().contains("10100 outcomes"), "{error}");
     }

@@ -1,9 +1,12 @@
 //! Observations of a decision process.
 
+use std::collections::HashMap;
+
 use super::{TabularParameters, TransitionGraph};
 use crate::episode::Episode;
 use crate::learners::LearnerError;
 use crate::learners::registry::entry::Build;
+use crate::learners::support::unknown_costs::{UnknownCostRule, UnknownCosts};
 
 /// Observations of one quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -65,15 +68,19 @@ impl Tabular {
     }
 }
 
-/// Costs by edge, feedback by transition, terminal rewards by pair.
+/// Costs by edge, feedback by transition, terminal rewards by pair. Costs and feedback of an edge have the same count.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
     /// Whether the terminal reward of every passed pair is used, as eMAB reveals it, or only the earned one of the last.
     reveal: bool,
+    rule: UnknownCostRule,
     /// By edge.
     pub(crate) cost: Vec<Sums>,
     /// By transition: its count.
     pub(crate) followed: Vec<u64>,
+    /// By edge: the observations where a cost is unknown, unless they are dropped. `cost` and `followed` have what estimates
+    /// use of them.
+    unknown: HashMap<usize, UnknownCosts>,
     /// By pair.
     pub(crate) reward: Vec<Sums>,
     /// Learned episodes.
@@ -81,10 +88,21 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Without observations.
+    /// Without observations; feedback without its cost is dropped.
     pub(crate) fn new(graph: &TransitionGraph, reveal: bool) -> Counts {
+        Counts::with_rule(graph, reveal, UnknownCostRule::Drop)
+    }
+
+    /// Without observations.
+    pub(crate) fn with_rule(
+        graph: &TransitionGraph,
+        reveal: bool,
+        rule: UnknownCostRule,
+    ) -> Counts {
         Counts {
             reveal,
+            rule,
+            unknown: HashMap::new(),
             cost: vec![Sums::default(); graph.edge_count()],
             followed: vec![0; graph.transition_count()],
             reward: vec![Sums::default(); graph.pairs()],
@@ -118,18 +136,56 @@ impl Counts {
             if let (Some(&a), Some(&f)) = (episode.actions.get(i), episode.feedbacks.get(i))
                 && let Some(edge) = graph.edge(pair, a)
             {
-                // Both or neither: costs and feedback of an edge have the same count. Widths rest on that, since they
-                // bound the sum of what both do; so feedback without its cost is left out. A reward needs neither: it
-                // is that of its pair, whatever led there.
-                if let (Some(cost), Some(transition)) =
-                    (episode.known_cost(i + 1), graph.transition(edge, f))
+                // A reward needs neither cost nor feedback: it is that of its pair, whatever led there.
+                if let Some(transition) = graph.transition(edge, f)
                     && counts(edge, i + 1)
                 {
-                    self.cost[edge].add(cost);
-                    self.followed[transition] += 1;
+                    self.add(graph, (edge, transition), episode.known_cost(i + 1));
                 }
             }
         }
+    }
+
+    /// Adds the feedback of an edge, and its cost.
+    fn add(
+        &mut self,
+        graph: &TransitionGraph,
+        (edge, transition): (usize, usize),
+        cost: Option<f64>,
+    ) {
+        match (cost, self.rule) {
+            (Some(cost), _) if !self.unknown.contains_key(&edge) => {
+                self.cost[edge].add(cost);
+                self.followed[transition] += 1;
+            }
+            (_, UnknownCostRule::Drop) => {}
+            (cost, UnknownCostRule::Impute) => {
+                let transitions = graph.transitions(edge);
+                let followed = &mut self.followed[transitions.clone()];
+                let unknown = self.unknown.entry(edge).or_insert_with(|| {
+                    UnknownCosts::after(followed.iter().copied(), self.cost[edge].sum)
+                });
+                unknown.add(transition - transitions.start, cost);
+                let (count, sum) = unknown.cost();
+                self.cost[edge] = Sums { count, sum };
+                for (followed, used) in followed.iter_mut().zip(unknown.feedback()) {
+                    *followed = used;
+                }
+            }
+        }
+    }
+
+    /// The observations of an edge with unknown costs.
+    pub(crate) fn unknown(&self, edge: usize) -> Option<&UnknownCosts> {
+        self.unknown.get(&edge)
+    }
+
+    /// The known costs of an edge.
+    pub(crate) fn known_costs(&self, edge: usize) -> Sums {
+        self.unknown.get(&edge).map_or(self.cost[edge], |unknown| {
+            let (count, sum) = unknown.known();
+            Sums { count, sum }
+        })
     }
 
     /// How often an edge was followed.
@@ -152,6 +208,7 @@ impl Counts {
     pub(crate) fn clear(&mut self) {
         self.cost.fill(Sums::default());
         self.followed.fill(0);
+        self.unknown.clear();
         self.reward.fill(Sums::default());
         self.episodes = 0;
     }
