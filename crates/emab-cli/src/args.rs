@@ -489,6 +489,9 @@ pub struct Reproduce {
     /// The folder for figures and report.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub out: PathBuf,
+    /// Print every claim with its measurement, not only a summary.
+    #[arg(long)]
+    pub full: bool,
 }
 
 #[derive(clap::Args)]

@@ -18,6 +18,8 @@ pub enum Block {
     Heading(String),
     /// A paragraph.
     Text(String),
+    /// A list of sentences.
+    List(Vec<String>),
     /// A table; the first column holds names, the others numbers.
     Table {
         /// Names of the columns.
@@ -72,6 +74,9 @@ impl Document {
             match block {
                 Block::Heading(text) => out += &format!("## {text}\n"),
                 Block::Text(text) => out += &format!("{text}\n"),
+                Block::List(items) => {
+                    out.extend(items.iter().map(|item| format!("- {item}\n")));
+                }
                 Block::Table { header, rows } => out += &table(header, rows),
                 Block::Claims(claims) => {
                     let (header, mut rows) = claim_rows(claims);
@@ -100,6 +105,12 @@ impl Document {
             match block {
                 Block::Heading(text) => out += &format!("<h2>{}</h2>\n", escape(text)),
                 Block::Text(text) => out += &format!("<p>{}</p>\n", inline(text)),
+                Block::List(items) => {
+                    let items = items
+                        .iter()
+                        .map(|item| format!("<li>{}</li>\n", inline(item)));
+                    out += &format!("<ul>\n{}</ul>\n", items.collect::<String>());
+                }
                 Block::Table { header, rows } => {
                     let rows: String = rows.iter().map(|cells| row("td", cells, "")).collect();
                     out += &table("numbers", header, &rows);
@@ -148,7 +159,7 @@ fn class(verdict: Verdict) -> &'static str {
         Verdict::Holds => "holds",
         Verdict::HoldsInPart => "part",
         Verdict::Fails => "fails",
-        Verdict::Undecided => "open",
+        Verdict::Consistent | Verdict::Vacuous | Verdict::Undecided => "open",
     }
 }
 

@@ -20,7 +20,7 @@ pub use bounds::{bounds_rows, bounds_text};
 pub use claim::{Claim, Verdict, claims_table};
 pub use csv_parquet::{table_csv, table_parquet};
 pub use document::{Block, Document};
-pub use guarantee::guarantees_table;
+pub use guarantee::{guarantees_table, percent};
 pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
 pub use plot::{
     HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint, draw_arena,
