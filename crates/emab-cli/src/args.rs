@@ -5,14 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand, value_parser};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use emab::input::parse_count;
 use emab_server::store::Address;
 use emab_server::tables::Table;
 use emab_server::tokens::Role;
 use emab_sim::Shard;
 use tracing::Level;
 
+mod plot;
+
+pub use self::plot::{Band, Plot};
 use crate::error::CommandError;
 
 /// Episodic multi-armed bandits: FeedBAL, the benchmark and comparison algorithms, on any problem.
@@ -53,8 +57,10 @@ pub enum Command {
     Verify(Verify),
     /// Check a problem file, describe it and count its reachable step-state pairs.
     Check(ProblemArg),
-    /// Plot the results in a folder of `emab run --out` or `emab sweep --out`.
+    /// Plot the results in a folder of `emab run --out`, `emab sweep --out` or `emab arena --out`.
     Plot(Plot),
+    /// Write one HTML page of result folders: problem, learners, curves, causes, soundness and how to repeat them.
+    Report(Report),
     /// Show the choices and estimates of a learner saved in Python.
     Policy(Policy),
     /// Run the decision service: recommendations over HTTP, with a log of every event.
@@ -122,7 +128,7 @@ pub struct Serve {
     #[arg(long, value_name = "IP", requires = "person_header")]
     pub trusted_proxy: Vec<IpAddr>,
     /// Requests per second for each token; 0 means no limit.
-    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = rate)]
     pub rate: u32,
     /// Log level: `error`, `warn`, `info` or `debug` (every request). The log is JSON lines on standard error.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
@@ -302,6 +308,9 @@ pub struct Mdp {
     /// Write a .json file (the document of --json) or a .npz file (dense NumPy arrays).
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -347,10 +356,10 @@ pub struct Verify {
     #[arg(long, value_name = "R", default_value = "1000", value_parser = count)]
     pub runs: u64,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
 }
 
@@ -369,26 +378,33 @@ pub struct Run {
     #[arg(long, value_name = "R", value_parser = count)]
     pub runs: Option<u64>,
     /// The seed; the same seed gives the same bytes [default: 1].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = whole)]
     pub seed: Option<u64>,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
     /// Episodes at which to record regret [default: evenly spaced on a log axis].
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count)]
     pub checkpoints: Vec<u64>,
+    /// Episodes at which runs.csv and runs.parquet have the regret and the gain of every run, besides the last.
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count, requires = "out")]
+    pub record_at: Vec<u64>,
     /// A condition that replaces the one in the problem file; may be repeated: delay=20, delay=geometric:20,
     /// delay=batches:50, open=20, dropout=0.05, lost=0.1, override=0.2, drift=p:0.4@5000.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
-    /// Write curve.csv, run.json, problem.json, regret.svg and regret.png into this folder.
+    /// Write the results into this folder: run.json, curve.csv, runs.csv, runs.parquet, places.csv, problem.json and plots. The
+    /// same command continues an interrupted run.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Run only the K-th of N parts of the runs; `emab merge` combines the parts.
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
     /// Continue an interrupted run in this folder, which was given to --out.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "shard"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "force", "shard"])]
     pub resume: Option<PathBuf>,
 }
 
@@ -402,7 +418,7 @@ pub struct Problems {
     #[arg(long, value_name = "FAMILY[:steps=3..8,...]")]
     pub random: Option<String>,
     /// The seed of the family.
-    #[arg(long, value_name = "S", default_value = "1", requires = "random")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole, requires = "random")]
     pub seed: u64,
     /// The number of problems; more than one need --out.
     #[arg(long, value_name = "N", default_value = "1", value_parser = count, requires = "random")]
@@ -410,6 +426,9 @@ pub struct Problems {
     /// Write the problems into this folder, one file each. `emab arena DIR` compares learners on them.
     #[arg(long, value_name = "DIR", requires = "random")]
     pub out: Option<PathBuf>,
+    /// Replace files of the same names.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -426,10 +445,10 @@ pub struct Arena {
     #[arg(long, value_name = "R", value_parser = count)]
     pub runs: Option<u64>,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
     /// Few and short runs: about half a minute for all problems and learners, with wider intervals.
     #[arg(long)]
@@ -441,6 +460,9 @@ pub struct Arena {
     /// continues an interrupted arena.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder; finished cells of this arena are kept.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -451,11 +473,14 @@ pub struct Sweep {
     /// interrupted sweep.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder; finished cells of this sweep are kept.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Run only the K-th of N parts of the cells; `emab merge` combines the parts.
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
 }
 
@@ -467,6 +492,9 @@ pub struct Merge {
     /// The folder for the result.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Replace other results of emab in the folder.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -481,10 +509,10 @@ pub struct Reproduce {
     #[arg(long, value_name = "N", value_parser = count)]
     pub episodes: Option<u64>,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
     /// The folder for figures and report.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
@@ -492,49 +520,46 @@ pub struct Reproduce {
     /// Print every claim with its measurement, not only a summary.
     #[arg(long)]
     pub full: bool,
+    /// Replace other results of emab in the folder.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
-pub struct Plot {
-    /// A folder of `emab run --out` or `emab sweep --out`.
-    pub folder: PathBuf,
-    /// Of a sweep: the parameter on the horizontal axis [default: the first varied parameter].
-    #[arg(long, value_name = "NAME")]
-    pub x: Option<String>,
-    /// Of a sweep: the parameter on the vertical axis of a heat map [default: the second varied parameter].
-    #[arg(long, value_name = "NAME")]
-    pub y: Option<String>,
-    /// Of a sweep: only cells with this value; may be repeated.
-    #[arg(long = "where", value_name = "NAME=VALUE")]
-    pub only: Vec<String>,
-    /// Of a sweep: final regret over --x, one line for each combination of the rest, instead of a heat map.
-    #[arg(long, conflicts_with_all = ["curves", "y"])]
-    pub lines: bool,
-    /// Of a sweep: regret over episodes, one curve for each cell.
-    #[arg(long)]
-    pub curves: bool,
-    /// Episodes on a log axis.
-    #[arg(long)]
-    pub log_x: bool,
-    /// Regret on a log axis.
-    #[arg(long)]
-    pub log_y: bool,
-    /// Draw Theorem 1 beside the curves of `feedbal`, on a log axis, in bound.svg and bound.png.
-    #[arg(long)]
-    pub bound: bool,
-    /// The title [default: the problem's name].
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
-    /// The .svg or .png file to write [default: regret.*, bound.* or sweep.* in the folder].
+pub struct Report {
+    /// Folders of `emab run --out`, `emab sweep --out` or `emab arena --out`; several are compared.
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// The .html file to write [default: report.html in the folder, if there is one folder].
     #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub out: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    pub force: bool,
 }
 
-/// A count of at least 1; `_` may separate digits.
+/// A count of at least 1, such as 100000, 100_000 or 1e5.
 fn count(text: &str) -> Result<u64, String> {
-    match text.replace('_', "").parse::<u64>() {
-        Ok(0) => Err("must be at least 1".into()),
-        Ok(n) => Ok(n),
-        Err(_) => Err("must be a whole number of at least 1".into()),
+    match whole(text)? {
+        0 => Err("must be at least 1".into()),
+        n => Ok(n),
     }
+}
+
+/// A whole number of at least 0, in the same notations.
+fn whole(text: &str) -> Result<u64, String> {
+    parse_count(text)
+        .map_err(|why| format!("it {why}; write a whole number, such as 100000, 100_000 or 1e5"))
+}
+
+/// A number of threads.
+fn threads(text: &str) -> Result<u16, String> {
+    let threads = u16::try_from(count(text)?).ok();
+    let threads = threads.filter(|threads| *threads <= 1024);
+    threads.ok_or_else(|| "must be at most 1024".into())
+}
+
+/// Requests per second.
+fn rate(text: &str) -> Result<u32, String> {
+    u32::try_from(whole(text)?).map_err(|_| format!("must be at most {}", u32::MAX))
 }

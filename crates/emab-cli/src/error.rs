@@ -9,13 +9,14 @@ use emab_server::serve::{NoFolder, ServeError};
 use emab_server::tokens::TokenError;
 use emab_sim::compare::sweep::{SweepError, SweepFolderError};
 use emab_sim::{BuildError, FileError, FolderError, SimError};
+use emab_tables::TableError;
 
 /// Why a command failed.
 #[derive(Debug)]
 pub enum CommandError {
     /// The input or the call is invalid: exit code 2.
     Input(String),
-    /// A problem file is invalid: exit code 2, shown with its line.
+    /// A problem file or a sweep file is invalid: exit code 2, shown with its line.
     Problem(Box<ReadError>),
     /// The work failed: exit code 1.
     Work(String),
@@ -68,6 +69,7 @@ impl From<BuildError> for CommandError {
             BuildError::Checkpoints(error) => {
                 CommandError::Input(format!("--checkpoints: {error}"))
             }
+            BuildError::Recorded(error) => CommandError::Input(format!("--record-at: {error}")),
             BuildError::Simulation(SimError::Play { .. } | SimError::Threads(_)) => {
                 CommandError::Work(error.to_string())
             }
@@ -80,9 +82,9 @@ impl From<FolderError> for CommandError {
     fn from(error: FolderError) -> CommandError {
         match error {
             FolderError::Build(error) => error.into(),
-            FolderError::Conflict(_) | FolderError::State(SimError::Foreign(_)) => {
-                CommandError::Input(error.to_string())
-            }
+            FolderError::Conflict(_)
+            | FolderError::Occupied(_)
+            | FolderError::State(SimError::Foreign(_)) => CommandError::Input(error.to_string()),
             other => CommandError::Work(other.to_string()),
         }
     }
@@ -93,6 +95,16 @@ impl From<SweepFolderError> for CommandError {
         match error {
             SweepFolderError::Folder(error) => error.into(),
             SweepFolderError::Sweep(error) => error.into(),
+        }
+    }
+}
+
+impl From<SweepError> for CommandError {
+    fn from(error: SweepError) -> CommandError {
+        match error {
+            SweepError::File(error) => CommandError::Problem(error),
+            SweepError::Cell(_, BuildError::Simulation(_)) => CommandError::Work(error.to_string()),
+            other => CommandError::Input(other.to_string()),
         }
     }
 }
@@ -121,7 +133,6 @@ macro_rules! from_text {
 }
 
 from_text! {
-    SweepError: SweepError::Cell(_, BuildError::Simulation(_)),
     FileError: _,
     ServeError: ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_),
     TokenError: TokenError::Read { .. } | TokenError::Write { .. } | TokenError::Busy { .. } | TokenError::Random(_)
@@ -137,6 +148,12 @@ impl From<ReadError> for CommandError {
 impl From<PlotError> for CommandError {
     fn from(error: PlotError) -> CommandError {
         CommandError::Work(format!("cannot draw: {error}"))
+    }
+}
+
+impl From<TableError> for CommandError {
+    fn from(error: TableError) -> CommandError {
+        CommandError::Work(format!("cannot write the table: {error}"))
     }
 }
 

@@ -4,12 +4,13 @@
 //!   split into [`Shard`]s and merged.
 //! - [`compare`]: many cells, one learner on one problem each: arenas and sweeps.
 //! - [`Verification`]: how often a learner violates the guarantees of the paper.
-//! - [`results`]: the documents that these return.
+//! - [`results`]: the documents that these return, and [`background`]: what a report states beside them.
 //!
 //! [`emab::Environment::play`] defines an episode. The engine has a faster loop that is tested against it bit by bit. The
 //! random numbers of a run depend on (seed, run, role) alone and sums are exact ([`emab::stats::ExactSum`]), so threads,
 //! shards and interruptions do not change a result.
 
+pub mod background;
 pub mod compare;
 mod engine;
 mod error;
@@ -24,10 +25,12 @@ pub use engine::choice_counts::ChoiceCounts;
 pub use engine::tally::Tally;
 pub use error::SimError;
 pub use experiment::{
-    BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder, FileError,
-    Finish, Folder, FolderError, LearnerSource, LearnerState, PlannedRun, ProblemSource, Progress,
-    Resumed, RunFolder, RunPlan, State, check_checkpoints, has_result, log_spaced, merge_runs,
-    quoted, read_result, state_plot_name, write_file,
+    Begun, BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder,
+    FileError, Finish, Folder, FolderContent, FolderError, FoundResult, LearnerSource,
+    LearnerState, MergedRun, NewFile, PlannedRun, ProblemSource, Progress, REPRODUCTION,
+    RecordReader, RecordWriter, ResultKind, Resumed, RunFolder, RunPlan, RunSink, State,
+    check_checkpoints, has_result, log_spaced, merge_runs, quoted, read_result, save_result,
+    state_plot_name, write_file,
 };
 pub use run_set::RunSet;
 pub use shard::{Shard, ShardError};

@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
-use emab_paper::{BEYOND, LedgerError, Runner, Settings, TALLY};
-use emab_report::{Verdict, claims_table, table};
-use emab_sim::Folder;
-use serde_json::json;
+use emab_paper::{BEYOND, Ledger, LedgerError, Runner, Settings, TALLY};
+use emab_report::{Claim, Verdict, claims_table, table};
+use emab_sim::results::LearnerResult;
+use emab_sim::{Folder, FolderContent, REPRODUCTION, ResultKind, VERSION};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::{stop_on_ctrl_c, write_picture};
+use super::{create_folder, note_finished, stop_on_ctrl_c, write_picture};
 use crate::args::Reproduce;
 use crate::error::CommandError;
 use crate::terminal;
@@ -22,46 +24,17 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
         episodes: args.episodes.unwrap_or(base.episodes),
         seed: args.seed,
     };
-    let folder = Folder::create(&args.out)?;
-    let began = Instant::now();
-    let bar = terminal::progress(0);
-    let ledger = emab_paper::reproduce(&mut Runner {
-        settings,
-        threads: args.threads.unwrap_or(0).into(),
-        stop: stop_on_ctrl_c(),
-        watch: &mut |what, progress| {
-            bar.set_message(what.to_owned());
-            bar.set_length(progress.total);
-            bar.set_position(progress.done);
-        },
-    });
-    bar.finish_and_clear();
-    let ledger = ledger.map_err(|error| match error {
-        LedgerError::Stopped => {
-            CommandError::Work("stopped; `emab reproduce` writes nothing before its end".into())
-        }
-        other => CommandError::Work(other.to_string()),
-    })?;
-    let document = ledger.document();
-    for figure in &ledger.figures {
-        write_picture(&folder, figure.name, &figure.picture)?;
+    let folder = create_folder(&args.out)?;
+    let saved = saved(&folder, settings)?.filter(|_| !args.force);
+    if saved.is_some() {
+        note_finished(&folder, "this reproduction");
     }
-    folder.write("report.md", document.markdown().as_bytes())?;
-    folder.write("report.html", document.html().as_bytes())?;
-
-    let seconds = began.elapsed().as_secs_f64();
+    let (ledger, seconds) = match saved {
+        Some(saved) => saved,
+        None => measure(args, settings, &folder)?,
+    };
     if json {
-        let learners: Vec<_> = ledger.learners.iter().map(|(_, result)| result).collect();
-        return terminal::print_json(&json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "seed": settings.seed,
-            "runs": settings.runs,
-            "episodes": settings.episodes,
-            "claims": ledger.claims,
-            "learners": learners,
-            "folder": folder.path().display().to_string(),
-            "seconds": seconds,
-        }));
+        return terminal::print_json(&document(&ledger, &folder, seconds));
     }
     let width = terminal::width();
     let mut text = match args.full {
@@ -114,4 +87,93 @@ fn shorten(line: &str, width: usize) -> String {
         }
         false => format!("  {line}"),
     }
+}
+
+/// Runs all experiments and writes the folder; returns the ledger, and the seconds that it took.
+fn measure(
+    args: &Reproduce,
+    settings: Settings,
+    folder: &Folder,
+) -> Result<(Ledger, f64), CommandError> {
+    let (content, kind) = (FolderContent::read(folder)?, ResultKind::Reproduction);
+    content.check_room(folder, kind, None, args.force)?;
+    let began = Instant::now();
+    let bar = terminal::progress(0);
+    let ledger = emab_paper::reproduce(&mut Runner {
+        settings,
+        threads: args.threads.unwrap_or(0).into(),
+        stop: stop_on_ctrl_c(),
+        watch: &mut |what, progress| {
+            bar.set_message(what.to_owned());
+            bar.set_length(progress.total);
+            bar.set_position(progress.done);
+        },
+    });
+    bar.finish_and_clear();
+    let ledger = ledger.map_err(|error| match error {
+        LedgerError::Stopped => {
+            CommandError::Work("stopped; `emab reproduce` writes nothing before its end".into())
+        }
+        other => CommandError::Work(other.to_string()),
+    })?;
+    content.make_room(folder, kind, None, args.force)?;
+    for figure in &ledger.figures {
+        write_picture(folder, figure.name, &figure.picture)?;
+    }
+    let report = ledger.document();
+    folder.write("report.md", report.markdown().as_bytes())?;
+    folder.write("report.html", report.html().as_bytes())?;
+    let seconds = began.elapsed().as_secs_f64();
+    // The last file: with it the reproduction is finished.
+    let text = terminal::to_json(&document(&ledger, folder, seconds))?;
+    folder.write(REPRODUCTION, text.as_bytes())?;
+    Ok((ledger, seconds))
+}
+
+/// The document that `--json` prints, and the folder contains.
+fn document(ledger: &Ledger, folder: &Folder, seconds: f64) -> Value {
+    let learners: Vec<_> = ledger.learners.iter().map(|(_, result)| result).collect();
+    json!({
+        "version": VERSION,
+        "seed": ledger.settings.seed,
+        "runs": ledger.settings.runs,
+        "episodes": ledger.settings.episodes,
+        "claims": ledger.claims,
+        "learners": learners,
+        "folder": folder.path().display().to_string(),
+        "seconds": seconds,
+    })
+}
+
+/// The ledger that a folder contains, without its figures, if this version made it with the same settings.
+fn saved(folder: &Folder, settings: Settings) -> Result<Option<(Ledger, f64)>, CommandError> {
+    #[derive(Deserialize)]
+    struct Saved {
+        version: String,
+        seed: u64,
+        runs: u64,
+        episodes: u64,
+        claims: Vec<Claim>,
+        learners: Vec<LearnerResult>,
+        seconds: f64,
+    }
+    if !folder.has(REPRODUCTION) {
+        return Ok(None);
+    }
+    let saved: Saved = folder.read_json(REPRODUCTION)?;
+    let made = Settings {
+        runs: saved.runs,
+        episodes: saved.episodes,
+        seed: saved.seed,
+    };
+    let learners = saved.learners.into_iter();
+    let ledger = Ledger {
+        settings: made,
+        claims: saved.claims,
+        figures: Vec::new(),
+        learners: learners.map(|one| (one.label.clone(), one)).collect(),
+        shown_at: Vec::new(),
+    };
+    let same = saved.version == VERSION && made == settings;
+    Ok(same.then_some((ledger, saved.seconds)))
 }
