@@ -532,6 +532,9 @@ pub struct Reproduce {
     /// The folder for figures and report.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub out: PathBuf,
+    /// Print every claim with its measurement, not only a summary.
+    #[arg(long)]
+    pub full: bool,
     /// Replace other results of emab in the folder.
     #[arg(long)]
     pub force: bool,

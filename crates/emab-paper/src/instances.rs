@@ -77,6 +77,60 @@ pub fn action_tie() -> Result<Arc<Problem>, LedgerError> {
     Ok(Arc::new(Problem::new("action tie", spec, model)))
 }
 
+/// Three steps and two actions at the first: the second falls short by `gap` one step ahead and ends there. The first leads on
+/// to `more` at step 3, so that the second loses `gap + more` in all, which is also its `Omega`.
+pub fn lost_later(gap: f64, more: f64) -> Result<Arc<Problem>, LedgerError> {
+    two_ways("lost later", gap, move |t, x| match (t, x) {
+        (3, 0) => Some(1.0 + more),
+        _ => None,
+    })
+}
+
+/// The same, but the second action leads on to a loss of `more`, which the benchmark avoids: `Omega` counts it as the
+/// worst continuation, and choosing the second action loses `gap` only.
+pub fn worst_continuation(gap: f64, more: f64) -> Result<Arc<Problem>, LedgerError> {
+    two_ways("worst continuation", gap, move |t, x| match (t, x) {
+        (3, 1) => Some(1.0 - gap - more),
+        _ => None,
+    })
+}
+
+/// Rewards of 0 at step 1 and of 1 and `1 - gap` at step 2, by the action taken; at step 3 where there is one.
+fn two_ways(
+    name: &str,
+    gap: f64,
+    third: impl Fn(usize, usize) -> Option<f64> + Copy + Send + Sync + 'static,
+) -> Result<Arc<Problem>, LedgerError> {
+    let spec = Spec::new(3, names(2), names(2), names(1))?
+        .transition(|t, x, a, _f| if t == 1 { a as f64 } else { x as f64 })
+        // At step 2 one action at most goes on.
+        .allowed(move |t, x, a, _f| {
+            let on = t == 1 || (a == 0 && third(3, x).is_some());
+            f64::from(u8::from(on))
+        });
+    let reward = move |t: usize, x: usize, _a, _f| match t {
+        1 => 0.0,
+        2 => 1.0 - gap * x as f64,
+        _ => third(t, x).unwrap_or(0.0),
+    };
+    let model = Model::new(|_t, _x, _a, _f| 1.0, reward).noise(normal(0.05), normal(0.05));
+    Ok(Arc::new(Problem::new(name, spec, model)))
+}
+
+/// Every state follows with equal probability at every step, so that all pairs after step 1 are reachable. Every step is worth
+/// 0.5, which continues to the last one; all actions but the first cost 0.5.
+pub fn all_pairs(steps: usize, states: usize, actions: usize) -> Result<Arc<Problem>, LedgerError> {
+    let spec = Spec::new(steps, names(states), names(actions), names(states))?
+        .transition(|_t, _x, _a, f| f as f64);
+    let model = Model::new(
+        move |_t, _x, _a, _f| 1.0 / states as f64,
+        |t, _x, _a, _f| 0.5 * (t as f64 - 1.0),
+    );
+    let model = model.cost(|_t, _x, a, _f| if a == 0 { 0.0 } else { 0.5 });
+    let model = model.noise(normal(0.05), normal(0.05));
+    Ok(Arc::new(Problem::new("all pairs", spec, model)))
+}
+
 /// A random instance of adaptive monotone submodular maximisation: stochastic coverage.
 ///
 /// Every item has a hidden state of its own, drawn anew in each episode, and covers one set of weighted elements or
@@ -141,6 +195,33 @@ mod tests {
             }
         }
         assert!(compared > 1000);
+    }
+
+    #[test]
+    fn omega_grows_at_the_same_gap() {
+        use emab::Action;
+        use emab::oracle::Gaps;
+        let second = |problem| {
+            let gaps = Gaps::new(problem, 0.0).unwrap();
+            let second = |t: &&emab::oracle::Triplet| t.t == 1 && t.action == Action::Continue(1);
+            *gaps.triplets.iter().find(second).unwrap()
+        };
+        for more in [0.2, 3.0] {
+            let later = second(lost_later(0.2, more).unwrap());
+            let worst = second(worst_continuation(0.2, more).unwrap());
+            for (triplet, regret) in [(later, 0.2 + more), (worst, 0.2)] {
+                assert!((triplet.delta - 0.2).abs() < 1e-12);
+                assert!((triplet.omega - 0.2 - more).abs() < 1e-12);
+                assert!((triplet.regret - regret).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn all_pairs_are_reachable() {
+        let mut pairs = Pairs::new(all_pairs(5, 3, 2).unwrap()).unwrap();
+        pairs.expand_all(1000, "a test").unwrap();
+        assert_eq!(pairs.len(), 1 + 4 * 3);
     }
 
     #[test]

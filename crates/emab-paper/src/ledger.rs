@@ -56,7 +56,7 @@ pub fn reproduce(runner: &mut Runner<'_>) -> Result<Ledger, LedgerError> {
     let figures = Figures::run(runner)?;
     let mut claims = section2::claims(runner)?;
     claims.extend(section5::definitions(runner, &figures)?);
-    claims.push(section4::horizon(runner)?);
+    claims.extend(section4::polynomial(runner)?);
     let theorems = theorems::claims(runner, &figures)?;
     claims.extend(theorems.claims);
     claims.extend(ties::claims(runner)?);

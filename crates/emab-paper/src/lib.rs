@@ -24,5 +24,5 @@ mod theorems;
 mod ties;
 
 pub use ledger::{Figure, Ledger, reproduce};
-pub use report::BEYOND;
+pub use report::{BEYOND, TALLY};
 pub use runner::{LedgerError, Runner, Settings};

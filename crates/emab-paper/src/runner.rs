@@ -170,7 +170,8 @@ impl Runner<'_> {
         self.ends(what, file.problem()?, learners, (episodes, runs))
     }
 
-    fn ends<const N: usize>(
+    /// The regret of learners at the end of the same runs.
+    pub(crate) fn ends<const N: usize>(
         &mut self,
         what: &str,
         problem: Arc<Problem>,

@@ -9,7 +9,7 @@ use emab_sim::VerificationResult;
 use emab_sim::results::LearnerResult;
 
 use crate::instances;
-use crate::measurement::{Estimate, claim, exact, guarantee_claim, last, runs_of};
+use crate::measurement::{Estimate, claim, exact, guarantee_claim, last, not_in_paper, runs_of};
 use crate::runner::{Job, LedgerError, Runner, Solved, builtin, builtins, learner_of};
 use crate::theorems::guarantee;
 
@@ -348,10 +348,7 @@ fn revealed(problems: &[ProblemResults]) -> Claim {
         ),
         count.verdict(),
     );
-    Claim {
-        ours: true,
-        ..claim
-    }
+    not_in_paper(claim)
 }
 
 /// `feedbal-model`: less regret in Section 5, with valid confidence.
@@ -379,8 +376,5 @@ fn ours(runner: &mut Runner<'_>) -> Result<[Claim; 2], LedgerError> {
             &guarantee(&verified, VerificationResult::COVERAGE),
         ),
     ];
-    Ok(claims.map(|claim| Claim {
-        ours: true,
-        ..claim
-    }))
+    Ok(claims.map(not_in_paper))
 }

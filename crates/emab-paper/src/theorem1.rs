@@ -4,7 +4,7 @@ use emab::Environment;
 use emab::learners::Policy;
 use emab::theory::Bounds;
 use emab_report::{Claim, Picture, Verdict, number, regret_series};
-use emab_sim::results::Guarantee;
+use emab_sim::results::{Guarantee, Power, ViolationCount};
 use emab_sim::{SimError, VerificationResult};
 
 use crate::figures::picture;
@@ -22,7 +22,7 @@ pub(crate) fn theorem1(vacuous: &str, verified: &Verified) -> Vec<Claim> {
         sound,
         how_gap,
     } = verified;
-    let says = "with probability 1 - delta the regret stays below the bound";
+    let says = "the regret stays below the bound (probability 1 - delta)";
     let both = |verified: &VerificationResult| {
         ["Theorem 1, printed", "Theorem 1, derived"].map(|statement| guarantee(verified, statement))
     };
@@ -31,10 +31,12 @@ pub(crate) fn theorem1(vacuous: &str, verified: &Verified) -> Vec<Claim> {
         // All three runs are of FeedBAL.
         let bound = verified.theorem1.unwrap_or_default();
         let measured = format!(
-            "bound {} as printed: {}; {} as derived: {}{note}",
+            "bound {} as printed ({}): {}; {} as derived ({}): {}{note}",
             number(bound.printed),
+            as_printed.verdict.words(),
             violation_text(&as_printed),
             number(bound.derived),
+            as_derived.verdict.words(),
             violation_text(&as_derived)
         );
         let verdict = Verdict::all([&as_printed, &as_derived].map(guarantee_verdict));
@@ -46,21 +48,21 @@ pub(crate) fn theorem1(vacuous: &str, verified: &Verified) -> Vec<Claim> {
     vec![
         row(
             "Theorem 1",
-            format!("{says}: in Section 5"),
+            format!("in Section 5, {says}"),
             how5,
             section5,
             &note,
         ),
         row(
             "Theorem 1",
-            format!("{says}: in every problem"),
+            format!("in every problem, {says}"),
             how_gap,
             printed,
             "",
         ),
         row(
             repaired,
-            format!("{says} with width=sound"),
+            format!("with width=sound, {says}"),
             how_gap,
             sound,
             "",
@@ -119,7 +121,12 @@ pub(crate) fn realised(runner: &Runner<'_>) -> Result<Claim, LedgerError> {
         let difference = earned(seed, run)? - earned(seed ^ (1 << 63), run)?;
         above += u64::from(difference > bounds.theorem1.derived);
     }
-    let guarantee = Guarantee::new("Theorem 1", "", parameters.delta.get(), above, runs);
+    let counted = ViolationCount {
+        violated: above,
+        runs,
+    };
+    let delta = parameters.delta.get();
+    let guarantee = Guarantee::new("Theorem 1", "", delta, counted, Power::default());
     Ok(claim(
         "Theorem 1, Equation 1",
         "the regret as Equation 1 defines it, two realised paths subtracted, stays below the bound",

@@ -9,10 +9,14 @@ use crate::text_table::table;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It holds.
+    /// It holds, in a test that could have failed.
     Holds,
     /// It holds in the reading that the measurement describes.
     HoldsInPart,
+    /// Nothing speaks against it, but the test has little power.
+    Consistent,
+    /// Nothing can speak against it: no learner could violate it in this test.
+    Vacuous,
     /// It does not hold.
     Fails,
     /// Too few runs or episodes to decide.
@@ -25,6 +29,8 @@ impl Verdict {
         match self {
             Verdict::Holds => "holds",
             Verdict::HoldsInPart => "holds in part",
+            Verdict::Consistent => "consistent",
+            Verdict::Vacuous => "vacuous",
             Verdict::Fails => "does not hold",
             Verdict::Undecided => "undecided",
         }
@@ -48,18 +54,44 @@ impl Verdict {
         }
     }
 
-    /// The worst of several verdicts.
+    /// This verdict, if the control fails the same test; otherwise a claim that holds is only consistent with it.
+    ///
+    /// ```
+    /// use emab_report::Verdict;
+    /// assert_eq!(Verdict::Holds.with_control(Verdict::Fails), Verdict::Holds);
+    /// assert_eq!(Verdict::Holds.with_control(Verdict::Undecided), Verdict::Consistent);
+    /// assert_eq!(Verdict::Fails.with_control(Verdict::Holds), Verdict::Fails);
+    /// ```
+    pub fn with_control(self, control: Verdict) -> Verdict {
+        match (self, control) {
+            (Verdict::Holds, Verdict::Fails) => Verdict::Holds,
+            (Verdict::Holds, _) => Verdict::Consistent,
+            (other, _) => other,
+        }
+    }
+
+    /// The verdict on several parts of a claim together: the worst of those that are not vacuous.
+    ///
+    /// ```
+    /// use emab_report::Verdict::{Fails, Holds, Consistent, Vacuous, self};
+    /// assert_eq!(Verdict::all([Holds, Vacuous]), Holds);
+    /// assert_eq!(Verdict::all([Holds, Consistent]), Consistent);
+    /// assert_eq!(Verdict::all([Vacuous, Vacuous]), Vacuous);
+    /// assert_eq!(Verdict::all([Holds, Fails]), Fails);
+    /// ```
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let rank = |verdict: &Verdict| match verdict {
-            Verdict::Holds => 0,
-            Verdict::HoldsInPart => 1,
-            Verdict::Undecided => 2,
-            Verdict::Fails => 3,
+            Verdict::Vacuous => 0,
+            Verdict::Holds => 1,
+            Verdict::HoldsInPart => 2,
+            Verdict::Consistent => 3,
+            Verdict::Undecided => 4,
+            Verdict::Fails => 5,
         };
         verdicts
             .into_iter()
             .max_by_key(rank)
-            .unwrap_or(Verdict::Holds)
+            .unwrap_or(Verdict::Undecided)
     }
 }
 

@@ -1,10 +1,10 @@
-//! Guarantees and how often the runs violate them, as a table.
+//! Guarantees, how often the runs violate them, and what the test could show, as a table.
 
 use emab_sim::results::{Guarantee, GuaranteeVerdict};
 
 use crate::text_table::{number, table};
 
-/// Guarantees as a table for a terminal, with a note if some are undecided.
+/// Guarantees as a table for a terminal, with notes on the control and on verdicts other than `holds` and `violated`.
 pub fn guarantees_table(guarantees: &[Guarantee], width: usize) -> String {
     let rows: Vec<Vec<String>> = guarantees
         .iter()
@@ -12,40 +12,51 @@ pub fn guarantees_table(guarantees: &[Guarantee], width: usize) -> String {
             let (low, high) = guarantee.interval;
             vec![
                 format!("{}: {}", guarantee.statement, guarantee.says),
-                percent(guarantee.delta),
                 percent(guarantee.share),
                 format!("{} to {}", percent(low), percent(high)),
+                match guarantee.control.runs {
+                    0 => "none".into(),
+                    _ => percent(guarantee.control.share()),
+                },
                 guarantee.verdict.words().into(),
             ]
         })
         .collect();
-    let header = [
-        "guarantee",
-        "may fail",
-        "failed",
-        "95 % interval",
-        "verdict",
-    ];
+    let header = ["guarantee", "failed", "95 % interval", "control", "verdict"];
     let mut text = table(&header, &rows, width);
-    let open = |guarantee: &&Guarantee| guarantee.verdict == GuaranteeVerdict::NotDecidable;
-    if let Some(guarantee) = guarantees.iter().find(open) {
-        let needed = number(Guarantee::runs_needed(guarantee.delta));
-        let allowed = percent(guarantee.delta);
-        text += &match guarantee.violated {
-            0 => format!(
-                "\nNot decidable with so few runs: {needed} runs without a failure show that the probability is at most {allowed}."
-            ),
-            _ => format!(
-                "\nNot decidable with so few runs: the interval contains {allowed}; after a failure, more than the {needed} runs \
-                 that suffice without one are needed."
-            ),
-        };
+    let of = |wanted: GuaranteeVerdict| guarantees.iter().filter(move |g| g.verdict == wanted);
+    let consistent = || of(GuaranteeVerdict::Consistent);
+    let few = |guarantee: &&Guarantee| guarantee.interval.1 > guarantee.delta;
+    let mut note = |line: &str| text += &format!("\n{line}");
+    note(CONTROL);
+    if of(GuaranteeVerdict::Vacuous).next().is_some() {
+        note("Vacuous: no learner can violate it on this problem in so many episodes.");
+    }
+    if let Some(guarantee) = consistent().find(few) {
+        note(&format!(
+            "Consistent: {} runs without a failure are needed to show that the probability is at most {}.",
+            number(Guarantee::runs_needed(guarantee.delta)),
+            percent(guarantee.delta)
+        ));
+    }
+    if consistent().any(|guarantee| !few(&guarantee)) {
+        note(LITTLE_POWER);
+    }
+    if let Some(guarantee) = of(GuaranteeVerdict::NotDecidable).next() {
+        note(&format!(
+            "Not decidable with so few runs: some fail, and the interval contains {}.",
+            percent(guarantee.delta)
+        ));
     }
     text
 }
 
+const CONTROL: &str = "Control: the test with half of each width (Lemma 1, Coverage) or with random choices (the others).";
+const LITTLE_POWER: &str =
+    "Consistent: not violated, but the control passes as well: the test has little power.";
+
 /// A share in percent, with at most two decimals.
-fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     let decimals = match percent {
         p if p == 0.0 || p >= 99.995 => 0,

@@ -24,7 +24,7 @@ pub use bounds::{bounds_rows, bounds_text};
 pub use claim::{Claim, Verdict, claims_table};
 pub use csv_parquet::{table_csv, table_parquet};
 pub use document::{Block, Document};
-pub use guarantee::guarantees_table;
+pub use guarantee::{guarantees_table, percent};
 pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
 pub use plot::{
     AxisRange, HeatAxis, HeatCell, HeatMap, LegendPlace, Picture, PlotError, PlotOptions, Series,

@@ -34,7 +34,7 @@ pub use experiment::{
 };
 pub use run_set::RunSet;
 pub use shard::{Shard, ShardError};
-pub use verify::{Verification, VerificationResult, Violations};
+pub use verify::{PerStatement, Verification, VerificationResult};
 
 /// The version of emab, written into every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

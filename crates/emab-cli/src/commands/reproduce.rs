@@ -1,9 +1,9 @@
-//! `emab reproduce`: a ledger of what the paper says, with its figures.
+//! `emab reproduce`: a ledger of what the paper says, with its figures; prints a summary, or all of it.
 
 use std::time::Instant;
 
-use emab_paper::{BEYOND, Ledger, LedgerError, Runner, Settings};
-use emab_report::{Claim, claims_table};
+use emab_paper::{BEYOND, Ledger, LedgerError, Runner, Settings, TALLY};
+use emab_report::{Claim, Verdict, claims_table, table};
 use emab_sim::results::LearnerResult;
 use emab_sim::{Folder, FolderContent, REPRODUCTION, ResultKind, VERSION};
 use serde::Deserialize;
@@ -36,11 +36,30 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
     if json {
         return terminal::print_json(&document(&ledger, &folder, seconds));
     }
-    let (paper, ours) = ledger.parts();
     let width = terminal::width();
-    let mut text = claims_table(&paper, width);
-    text += &format!("\n\n{BEYOND}:\n{}", claims_table(&ours, width));
-    text += &format!("\n\n{}", ledger.tally());
+    let mut text = match args.full {
+        true => {
+            let (paper, ours) = ledger.parts();
+            let [paper, ours] = [paper, ours].map(|claims| claims_table(&claims, width));
+            format!("{paper}\n\n{BEYOND}:\n{ours}\n\n")
+        }
+        false => String::new(),
+    };
+    text += &table(&TALLY, &ledger.tally(), width);
+    for (title, verdicts) in [
+        ("Does not hold", &[Verdict::Fails][..]),
+        (
+            "Vacuous, consistent or undecided",
+            &[Verdict::Vacuous, Verdict::Consistent, Verdict::Undecided],
+        ),
+    ] {
+        let lines = ledger.lines(verdicts);
+        if !args.full && !lines.is_empty() {
+            let lines: Vec<String> = lines.iter().map(|line| shorten(line, width)).collect();
+            text += &format!("\n\n{title}:\n{}", lines.join("\n"));
+        }
+    }
+    text.push('\n');
     if settings.episodes < Settings::PAPER.episodes {
         text += &format!(
             "\nThe paper has {} episodes; what it says of its figures need not hold after {}.",
@@ -52,7 +71,22 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
         "\nMeasured in {seconds:.1} s. Look at {0}/report.html; {0}/report.md is the same.",
         folder.path().display()
     );
+    if !args.full {
+        text += " `--full` prints every claim.";
+    }
     terminal::print(&text)
+}
+
+/// A line of a list that fits the terminal.
+fn shorten(line: &str, width: usize) -> String {
+    let most = width.saturating_sub(2);
+    match line.chars().count() > most {
+        true => {
+            let kept: String = line.chars().take(most.saturating_sub(1)).collect();
+            format!("  {}…", kept.trim_end())
+        }
+        false => format!("  {line}"),
+    }
 }
 
 /// Runs all experiments and writes the folder; returns the ledger, and the seconds that it took.

@@ -2,7 +2,7 @@
 
 use emab::Conditions;
 use emab_problem::ProblemFile;
-use emab_report::{confidence, guarantees_table, number};
+use emab_report::{confidence, guarantees_table, number, percent};
 use emab_sim::{CHECKED_PAIRS, Control, Verification};
 use serde_json::json;
 
@@ -81,6 +81,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
             "stderr": verified.regret.1,
             "most_regret": verified.max_regret,
             "theorem1": verified.theorem1,
+            "largest_regret": verified.largest_regret,
             "covered": verified.covered,
             "theorem2": verified.theorem2,
         });
@@ -90,12 +91,13 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         return terminal::print_json(&document);
     }
     let mut text = format!(
-        "{}, {}: {} runs of {} episodes, seed {}\n{}{}",
+        "{}, {}: {} runs of {} episodes, seed {}; each may fail with probability {}\n{}{}",
         file.name(),
         learner.label(),
         args.runs,
         args.episodes,
         args.seed,
+        percent(verified.delta.get()),
         match conditions.is_none() {
             true => String::new(),
             false => format!("conditions: {conditions}\n"),
@@ -113,9 +115,10 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         );
     }
     text += &format!(
-        "\nRegret at the end: {}, at most {}.",
+        "\nRegret at the end: {}, at most {}. No learner can lose more than {}.",
         confidence(verified.regret.0, verified.regret.1, args.runs),
-        number(verified.max_regret)
+        number(verified.max_regret),
+        number(verified.largest_regret)
     );
     if let Some(bound) = verified.theorem2 {
         text += &format!(

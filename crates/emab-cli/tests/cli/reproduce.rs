@@ -30,14 +30,35 @@ fn reproduces_with_few_runs() {
         ("Section 5", "optimal policy", "holds"),
         ("Section 2.3, example", "earns 7", "holds"),
         ("Section 2.3, example", "earns 3", "holds-in-part"),
-        ("our own reference", "separate program", "holds"),
+        ("Section 2.3, Appendix A", "1 - 1/e", "holds"),
+        ("Appendix A", "every action once", "fails"),
+        ("our own reference", "independent loop", "holds"),
         ("Lemma 1", "in Section 5", "holds"),
         ("Lemma 1", "in every problem", "fails"),
         ("Lemma 1, repaired", "width=sound", "holds"),
         ("Lemma 2, as printed", "every path", "fails"),
         ("Lemma 2, as derived", "every path", "holds"),
+        ("Corollary 1", "in every problem", "fails"),
+        ("Corollary 1, repaired", "width=sound", "holds"),
+        ("Theorem 1", "in Section 5", "vacuous"),
+        ("Theorem 1", "in every problem", "fails"),
         ("Theorem 1, ties", "Assumption 1", "fails"),
+        ("Theorem 2", "in Section 5", "vacuous"),
+        ("Theorem 2", "in every problem", "fails"),
+        ("Theorem 2, repaired", "width=sound", "holds"),
         ("Theorem 2", "log n", "holds"),
+        ("Corollary 2", "in every problem", "fails"),
+        ("Corollary 2, repaired", "width=sound", "holds"),
+        ("Abstract, Section 2.4", "number of steps", "holds"),
+        ("Abstract, Section 2.4", "number of states", "holds"),
+        ("Abstract, Section 2.4", "number of actions", "holds"),
+        ("Section 4", "benchmark earns after", "holds"),
+        ("Section 4", "worst continuation", "fails"),
+        (
+            "Section 5, additional results",
+            "calls for σ² = 0.2",
+            "fails",
+        ),
     ] {
         let mut claims = claims.iter().filter(|c| c["place"] == place);
         let claim = claims.find(|c| c["says"].as_str().unwrap().contains(says));
@@ -51,4 +72,31 @@ fn reproduces_with_few_runs() {
     }
     let report = dir.text("report.md");
     assert!(report.contains("(figure1.png)") && report.contains("**holds in part**"));
+    // Repairs and additions are in the other table.
+    for claim in claims {
+        let place = claim["place"].as_str().unwrap();
+        let ours = claim["ours"].as_bool().unwrap();
+        assert!(ours || !place.ends_with("repaired"), "{place}");
+        if claim["says"].as_str().unwrap().contains("UCB1-V, which") {
+            assert!(ours);
+        }
+    }
+    // A summary and the figures come before the tables of claims.
+    let at = |text: &str| report.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(at("| does not hold |") < at("(figure1.png)"));
+    assert!(at("(logarithm.png)") < at("## Claims of the paper"));
+}
+
+/// The command prints a screenful; `--full` prints every claim.
+#[test]
+fn prints_a_summary_or_everything() {
+    let dir = TestDir::new();
+    let call = "reproduce --runs 10 --episodes 50 --out @";
+    let summary = dir.emab(call);
+    let lines = summary.lines().count();
+    assert!(lines <= 50, "{lines} lines: {summary}");
+    assert!(summary.contains("Does not hold:") && summary.contains("`--full`"));
+    assert!(summary.lines().all(|line| line.chars().count() <= 100));
+    let full = dir.emab(&format!("{call} --full"));
+    assert!(full.lines().count() > 4 * lines, "{full}");
 }

@@ -165,27 +165,54 @@ fn warns_of_an_unsound_width_with_both_coefficients() {
     assert_eq!(checked["widths"]["needed"]["action"], 0.51);
 }
 
+/// The guarantees of `emab verify --json`, by statement.
+fn guarantee(document: &Value, statement: &str) -> Value {
+    let guarantees = document["promises"].as_array().unwrap();
+    let found = guarantees.iter().find(|p| p["statement"] == statement);
+    found.unwrap_or_else(|| panic!("{statement}")).clone()
+}
+
 #[test]
 fn verify_reports_violations() {
     let call = "verify resource --learner feedbal:sigma2=0.002 --runs 50 --episodes 300 --json";
     let document = json(call);
-    let promises = document["promises"].as_array().unwrap();
-    let lemma1 = promises
-        .iter()
-        .find(|p| p["statement"] == "Lemma 1")
-        .unwrap();
+    let lemma1 = guarantee(&document, "Lemma 1");
     assert_eq!(lemma1["verdict"], "broken");
     assert_eq!(
         (&lemma1["promised"], &lemma1["runs"]),
         (&0.01.into(), &50.into())
     );
     assert!(lemma1["interval"][0].as_f64().unwrap() > 0.5);
+    assert_eq!(lemma1["control"], json!({"broken": 50, "runs": 50}));
     assert!(document["worst"]["runs"].as_u64().unwrap() > 25);
     rejects(
         "verify resource --learner ucb1",
         2,
         "promises nothing that could be checked",
     );
+}
+
+/// `holds` needs a test that could have failed: enough runs, a bound that can be violated, and a control that violates it.
+#[test]
+fn verify_holds_only_where_it_could_have_failed() {
+    let document = json("verify resource --runs 400 --episodes 500 --json");
+    for (statement, verdict) in [("Lemma 1", "kept"), ("Theorem 1, derived", "vacuous")] {
+        let found = guarantee(&document, statement);
+        assert_eq!(found["verdict"], verdict, "{statement}");
+    }
+    let bound = document["theorem1"]["derived"].as_f64().unwrap();
+    assert!(bound > document["largest_regret"].as_f64().unwrap());
+    let few = json("verify resource --runs 20 --episodes 500 --json");
+    assert_eq!(guarantee(&few, "Lemma 1")["verdict"], "consistent");
+    let (text, _) = said(&TestDir::new().call("verify resource --runs 20 --episodes 500"));
+    for note in [
+        "each may fail with probability 1 %",
+        "Consistent: 368 runs without a failure are needed",
+        "Vacuous: no learner can violate it",
+        "Control: the test with half of each width",
+    ] {
+        assert!(text.contains(note), "{note}: {text}");
+    }
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn class(claim: &Claim) -> &'static str {
         Verdict::Holds => "holds",
         Verdict::HoldsInPart => "part",
         Verdict::Fails => "fails",
-        Verdict::Undecided => "open",
+        Verdict::Consistent | Verdict::Vacuous | Verdict::Undecided => "open",
     }
 }
 

@@ -13,7 +13,7 @@ pub use arena::{
     ExcludedLearner, Interval, LossRatio, Measured, REFERENCE, Ranking, RegretRatio,
 };
 pub use column::{Column, Values};
-pub use guarantee::{Guarantee, GuaranteeVerdict};
+pub use guarantee::{Guarantee, GuaranteeVerdict, Power, ViolationCount};
 pub use number::{fixed, number};
 pub use pairs::{ArenaPairs, LearnerPair, PairVerdict};
 pub use record::RunRecord;

@@ -8,23 +8,29 @@
 //! A learner whose widths are not of the paper's form guarantees only the first: all of its estimates, of gains or of values
 //! under the optimal policy, stay within their widths at all times. Those of values are all checked every 1024 episodes and at
 //! the end, in between those of visited pairs and of actions that may lead there.
+//!
+//! Each guarantee has a control, which is wrong on purpose and must violate it if the test is able to fail. The control of
+//! a statement on widths (Lemma 1, coverage) is half of each width in the same runs. That of a statement on choices (Lemma 2,
+//! Corollary 1, Theorem 1) is the same learner with its choices drawn at random, in [`CONTROL_RUNS`] runs of the same length.
+//! A guarantee that no learner can violate is vacuous.
 
 mod triplets;
+mod vacuous;
 mod worker;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::results::Guarantee;
+use crate::results::{Guarantee, Power, ViolationCount};
 use emab::environment::{RegretEstimator, ScenarioError};
 use emab::learners::LearnerConfig;
-use emab::oracle::{Gaps, Optimal, OracleError};
+use emab::oracle::{Gaps, LargestRegret, Optimal, OracleError};
 use emab::theory::{Bound, Premises, theorem2, uncovered};
 use emab::{Action, Conditions, Delta, Environment, Problem};
 
 use self::triplets::TripletTable;
-use self::worker::{Block, VerificationWorker, WidthRecorder};
+use self::worker::{Block, Choices, VerificationWorker, WidthRecorder};
 use crate::engine::pool::{Pool, TICK};
 use crate::error::SimError;
 use crate::experiment::{Control, Progress};
@@ -68,17 +74,37 @@ pub struct Verification {
     pub conditions: Conditions,
 }
 
-/// The number of runs that violate each guarantee.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Violations {
+/// Runs of the control with random choices; fewer if the verification has fewer.
+const CONTROL_RUNS: u64 = 100;
+
+/// One value for each statement of the paper: the number of runs that violate it, or whether it is vacuous.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PerStatement<T = u64> {
     /// Lemma 1.
-    pub lemma1: u64,
+    pub lemma1: T,
     /// Lemma 2 in its three readings.
-    pub lemma2: Bound<u64>,
+    pub lemma2: Bound<T>,
     /// Corollary 1.
-    pub corollary1: u64,
+    pub corollary1: T,
     /// Theorem 1 in its three readings.
-    pub theorem1: Bound<u64>,
+    pub theorem1: Bound<T>,
+}
+
+impl<T: Copy> PerStatement<T> {
+    /// Lemma 1, Lemma 2, Corollary 1 and Theorem 1, each in its readings.
+    fn in_order(&self) -> [T; 8] {
+        let (lemma2, theorem1) = (&self.lemma2, &self.theorem1);
+        [
+            self.lemma1,
+            lemma2.printed,
+            lemma2.derived,
+            lemma2.tight,
+            self.corollary1,
+            theorem1.printed,
+            theorem1.derived,
+            theorem1.tight,
+        ]
+    }
 }
 
 /// The result of a verification.
@@ -89,7 +115,13 @@ pub struct VerificationResult {
     /// The number of runs.
     pub runs: u64,
     /// The number of runs that violate each guarantee.
-    pub violations: Violations,
+    pub violations: PerStatement,
+    /// The number of runs of the control: those of Lemma 1, and those of the other statements.
+    pub control_runs: (u64, u64),
+    /// The number of runs of the control that violate each guarantee.
+    pub control: PerStatement,
+    /// Whether no learner can violate a guarantee.
+    pub vacuous: PerStatement<bool>,
     /// The triplet where most runs violate Lemma 1, and the number of these runs.
     pub worst: Option<(usize, usize, Action, u64)>,
     /// The regret at the end: mean and standard error.
@@ -98,6 +130,8 @@ pub struct VerificationResult {
     pub max_regret: f64,
     /// Theorem 1, if it applies to this learner.
     pub theorem1: Option<Bound>,
+    /// The most regret that any learner can have in as many episodes, but with probability `delta`.
+    pub largest_regret: f64,
     /// Whether the theorem covers the problem: every choice that it does not count has no regret.
     pub covered: bool,
     /// Theorem 2, if the learner's `delta` is `1/n`.
@@ -110,36 +144,43 @@ impl VerificationResult {
 
     /// The guarantees.
     pub fn guarantees(&self) -> Vec<Guarantee> {
-        let guarantee = |(statement, says, violated): (&str, &str, u64)| {
-            Guarantee::new(statement, says, self.delta.get(), violated, self.runs)
-        };
-        let Violations {
-            lemma1,
-            lemma2,
-            corollary1,
-            theorem1,
-        } = self.violations;
-        let Some(bound) = self.theorem1 else {
-            // The learner's guarantee, not the paper's.
-            let says = "every estimate within its bounds, always";
-            return vec![guarantee((VerificationResult::COVERAGE, says, lemma1))];
-        };
         let counts = "no action chosen too often";
-        let bound = bound.map(|bound| match bound {
+        let bound = self.theorem1.unwrap_or_default().map(|bound| match bound {
             b if b < 1e15 => format!("regret at most {b:.1}"),
             b => format!("regret at most {b:.1e}"),
         });
         let all = [
-            ("Lemma 1", "every mean within its width, always", lemma1),
-            ("Lemma 2, printed", counts, lemma2.printed),
-            ("Lemma 2, derived", counts, lemma2.derived),
-            ("Lemma 2, tight", counts, lemma2.tight),
-            ("Corollary 1", "no choice worse by two widths", corollary1),
-            ("Theorem 1, printed", &bound.printed, theorem1.printed),
-            ("Theorem 1, derived", &bound.derived, theorem1.derived),
-            ("Theorem 1, tight", &bound.tight, theorem1.tight),
+            ("Lemma 1", "every mean within its width, always"),
+            ("Lemma 2, printed", counts),
+            ("Lemma 2, derived", counts),
+            ("Lemma 2, tight", counts),
+            ("Corollary 1", "no choice worse by two widths"),
+            ("Theorem 1, printed", &bound.printed),
+            ("Theorem 1, derived", &bound.derived),
+            ("Theorem 1, tight", &bound.tight),
         ];
-        all.map(guarantee).into()
+        let statements = match self.theorem1 {
+            Some(_) => &all[..],
+            // The learner's guarantee, not the paper's.
+            None => &[(Self::COVERAGE, "every estimate within its bounds, always")],
+        };
+        let counted = self.violations.in_order().into_iter();
+        let power = self.control.in_order().into_iter();
+        let power = power.zip(self.vacuous.in_order());
+        let count = |violated, runs| ViolationCount { violated, runs };
+        let each = statements.iter().zip(counted.zip(power)).enumerate();
+        each.map(
+            |(i, (&(statement, says), (violated, (control, vacuous))))| {
+                let (widths, choices) = self.control_runs;
+                let power = Power {
+                    vacuous,
+                    control: count(control, if i == 0 { widths } else { choices }),
+                };
+                let counted = count(violated, self.runs);
+                Guarantee::new(statement, says, self.delta.get(), counted, power)
+            },
+        )
+        .collect()
     }
 }
 
@@ -176,50 +217,29 @@ impl Verification {
             delta.get(),
             optimal.as_ref(),
         );
-        let played = AtomicU64::new(0);
-        let total = self.episodes.saturating_mul(self.runs);
-        let mut sum = Block {
-            max_regret: f64::NEG_INFINITY,
-            ..Block::default()
+        let largest = LargestRegret::of(environment.oracle())?;
+        // Only statements on choices have a control of their own.
+        let control_runs = premises.map_or(0, |_| self.runs.min(CONTROL_RUNS));
+        let mut work = Work {
+            verification: self,
+            environment: &environment,
+            table: &table,
+            played: AtomicU64::new(0),
+            total: self.episodes.saturating_mul(self.runs + control_runs),
         };
-        let mut reported = Instant::now();
-        let pool = Pool {
-            threads: control.threads,
-            runs: 0..self.runs,
-            episodes: self.episodes,
-            stop: control.stop,
-        };
-        pool.run(
-            || {
-                Ok(VerificationWorker {
-                    verification: self,
-                    table: &table,
-                    played: &played,
-                    environment: environment.clone(),
-                    learner: WidthRecorder::new(self.learner.build(self.problem.spec(), None)?),
-                    chosen: vec![0; table.triplets.len()],
-                })
-            },
-            &mut |block| {
-                if let Some(block) = block {
-                    sum.merge(&block);
-                }
-                if reported.elapsed() >= TICK {
-                    reported = Instant::now();
-                    let done = played.load(Ordering::Relaxed);
-                    (control.watch)(Progress { done, total }, None);
-                }
-            },
-        )?;
-        if sum.runs < self.runs {
+        let Some(sum) = work.play(Choices::OfLearner, self.runs, control)? else {
             return Ok(None);
-        }
+        };
+        let Some(at_random) = work.play(Choices::AtRandom, control_runs, control)? else {
+            return Ok(None);
+        };
         let most = sum.lemma1_violations.iter().max_by_key(|(triplet, runs)| {
             // The first of the most frequent, independent of the order of the blocks.
             (**runs, std::cmp::Reverse(**triplet))
         });
         let spec = self.problem.spec();
         let is_theorem2 = delta.get() == 1.0 / self.episodes as f64;
+        let largest_regret = largest.in_episodes(self.episodes, delta.get());
         Ok(Some(VerificationResult {
             delta,
             runs: sum.runs,
@@ -228,13 +248,79 @@ impl Verification {
                 (t, x, action, runs)
             }),
             violations: sum.violations,
+            control_runs: (sum.runs, at_random.runs),
+            control: PerStatement {
+                lemma1: sum.half_widths_violated,
+                ..at_random.violations
+            },
+            vacuous: vacuous::statements(self, &table, premises.as_ref(), delta, largest_regret)?,
             regret: (sum.regret.mean(), sum.regret.stderr()),
             max_regret: sum.max_regret,
             theorem1: table.theorem1,
+            largest_regret,
             covered: uncovered(&gaps).is_empty(),
             theorem2: premises
                 .filter(|_| is_theorem2)
                 .map(|premises| theorem2(&premises, self.episodes)),
         }))
+    }
+}
+
+/// What all runs of a verification share.
+struct Work<'a> {
+    verification: &'a Verification,
+    environment: &'a Environment,
+    table: &'a TripletTable,
+    /// Episodes so far, and in all.
+    played: AtomicU64,
+    total: u64,
+}
+
+impl Work<'_> {
+    /// Plays runs; none if it was stopped.
+    fn play(
+        &mut self,
+        choices: Choices,
+        runs: u64,
+        control: &mut Control<'_>,
+    ) -> Result<Option<Block>, SimError> {
+        let Verification {
+            problem, learner, ..
+        } = self.verification;
+        let mut sum = Block {
+            max_regret: f64::NEG_INFINITY,
+            ..Block::default()
+        };
+        let mut reported = Instant::now();
+        let pool = Pool {
+            threads: control.threads,
+            runs: 0..runs,
+            episodes: self.verification.episodes,
+            stop: control.stop,
+        };
+        pool.run(
+            || {
+                let learner = learner.build(problem.spec(), None)?;
+                Ok(VerificationWorker {
+                    verification: self.verification,
+                    table: self.table,
+                    played: &self.played,
+                    environment: self.environment.clone(),
+                    learner: WidthRecorder::new(learner, choices, problem.spec()),
+                    chosen: vec![0; self.table.triplets.len()],
+                })
+            },
+            &mut |block| {
+                if let Some(block) = block {
+                    sum.merge(&block);
+                }
+                if reported.elapsed() >= TICK {
+                    reported = Instant::now();
+                    let (done, total) = (self.played.load(Ordering::Relaxed), self.total);
+                    (control.watch)(Progress { done, total }, None);
+                }
+            },
+        )?;
+        Ok((sum.runs == runs).then_some(sum))
     }
 }

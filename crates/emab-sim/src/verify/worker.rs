@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use emab::learners::Random;
 use emab::oracle::{Pair, Pairs};
 use emab::stats::Moments;
 use emab::theory::{Bound, corollary1};
-use emab::{Action, Environment, Episode, Learner, Role, Stream};
+use emab::{Action, Environment, Episode, Learner, Role, Spec, Stream};
 
 use super::triplets::{TripletTable, TripletValues, column};
-use super::{Verification, Violations};
+use super::{PerStatement, Verification};
 use crate::engine::pool::{Queue, Worker};
 use crate::error::SimError;
 
@@ -18,7 +20,9 @@ use crate::error::SimError;
 #[derive(Default)]
 pub(super) struct Block {
     pub(super) runs: u64,
-    pub(super) violations: Violations,
+    pub(super) violations: PerStatement,
+    /// Runs that violate Lemma 1 with half of each width.
+    pub(super) half_widths_violated: u64,
     pub(super) regret: Moments,
     pub(super) max_regret: f64,
     /// By triplet: runs that violate Lemma 1 there.
@@ -29,6 +33,7 @@ impl Block {
     pub(super) fn merge(&mut self, other: &Block) {
         self.runs += other.runs;
         self.violations.add(other.violations);
+        self.half_widths_violated += other.half_widths_violated;
         self.regret.merge(&other.regret);
         self.max_regret = self.max_regret.max(other.max_regret);
         for (triplet, runs) in &other.lemma1_violations {
@@ -37,8 +42,8 @@ impl Block {
     }
 }
 
-impl Violations {
-    fn add(&mut self, other: Violations) {
+impl PerStatement {
+    fn add(&mut self, other: PerStatement) {
         self.lemma1 += other.lemma1;
         self.lemma2 = self.lemma2 + other.lemma2;
         self.corollary1 += other.corollary1;
@@ -46,23 +51,42 @@ impl Violations {
     }
 }
 
+/// Where choices come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choices {
+    OfLearner,
+    /// The control: the learner observes choices that are drawn at random.
+    AtRandom,
+}
+
 /// A learner that records the confidence number of each choice.
 pub(super) struct WidthRecorder {
     learner: Box<dyn Learner + Send>,
+    random: Option<Random>,
     /// One per step of the episode.
     widths: Vec<f64>,
 }
 
 impl WidthRecorder {
-    pub(super) fn new(learner: Box<dyn Learner + Send>) -> WidthRecorder {
-        let widths = Vec::new();
-        WidthRecorder { learner, widths }
+    pub(super) fn new(
+        learner: Box<dyn Learner + Send>,
+        choices: Choices,
+        spec: &Arc<Spec>,
+    ) -> WidthRecorder {
+        WidthRecorder {
+            learner,
+            random: (choices == Choices::AtRandom).then(|| Random::new(spec.clone())),
+            widths: Vec::new(),
+        }
     }
 }
 
 impl Learner for WidthRecorder {
     fn choose(&mut self, t: usize, x: usize) -> Action {
-        let action = self.learner.choose(t, x);
+        let action = match &mut self.random {
+            Some(random) => random.choose(t, x),
+            None => self.learner.choose(t, x),
+        };
         if t == 1 {
             self.widths.clear();
         }
@@ -77,6 +101,9 @@ impl Learner for WidthRecorder {
 
     fn reset(&mut self, stream: Stream) {
         self.widths.clear();
+        if let Some(random) = &mut self.random {
+            random.reset(stream.clone());
+        }
         self.learner.reset(stream);
     }
 }
@@ -133,7 +160,7 @@ impl VerificationWorker<'_> {
         self.learner
             .reset(Stream::new(verification.seed, number, Role::Learner));
         self.chosen.fill(0);
-        let mut violated_at: Vec<usize> = Vec::new();
+        let mut coverage = Coverage::default();
         let mut corollary1_violated = false;
         let (mut regret, mut max_regret) = (0.0, 0.0_f64);
         for episode in 1..=verification.episodes {
@@ -142,9 +169,9 @@ impl VerificationWorker<'_> {
             let paid = paid.map_err(SimError::in_episode(label, number, episode))?;
             regret += paid.total();
             max_regret = max_regret.max(regret);
-            corollary1_violated |= self.audit(&mut violated_at);
+            corollary1_violated |= self.audit(&mut coverage);
             if episode % STOP_CHECK == 0 || episode == verification.episodes {
-                self.audit_values(&mut violated_at);
+                self.audit_values(&mut coverage);
             }
             if episode % STOP_CHECK == 0 {
                 self.played.fetch_add(STOP_CHECK, Ordering::Relaxed);
@@ -166,8 +193,9 @@ impl VerificationWorker<'_> {
             u64::from(self.table.triplets.iter().zip(&self.chosen).any(too_often))
         };
         let above = |bound: f64| u64::from(max_regret > bound);
-        block.violations.add(Violations {
-            lemma1: u64::from(!violated_at.is_empty()),
+        block.half_widths_violated += u64::from(coverage.half_violated);
+        block.violations.add(PerStatement {
+            lemma1: u64::from(!coverage.violated_at.is_empty()),
             lemma2: Bound {
                 printed: too_often(|bound| bound.printed),
                 derived: too_often(|bound| bound.derived),
@@ -180,14 +208,14 @@ impl VerificationWorker<'_> {
                 .map(|bound| bound.map(above))
                 .unwrap_or_default(),
         });
-        for triplet in violated_at {
+        for triplet in coverage.violated_at {
             *block.lemma1_violations.entry(triplet).or_default() += 1;
         }
         Ok(true)
     }
 
     /// Checks the last episode: returns whether it violates Corollary 1, and adds the triplets that violate Lemma 1.
-    fn audit(&mut self, violated_at: &mut Vec<usize>) -> bool {
+    fn audit(&mut self, coverage: &mut Coverage) -> bool {
         let columns = self.table.columns;
         let (episode, pairs) = (self.environment.episode(), self.environment.pairs());
         let mut corollary1_violated = false;
@@ -213,7 +241,7 @@ impl VerificationWorker<'_> {
                     &mut self.learner,
                     pairs,
                     (pair, action),
-                    violated_at,
+                    coverage,
                 );
             }
         }
@@ -221,15 +249,24 @@ impl VerificationWorker<'_> {
     }
 
     /// Checks all estimates of values: those of a pair change with the observations of everything that it may lead to.
-    fn audit_values(&mut self, violated_at: &mut Vec<usize>) {
+    fn audit_values(&mut self, coverage: &mut Coverage) {
         let pairs = self.environment.pairs();
         for pair in pairs.iter().filter(|_| self.table.values) {
             for a in pairs.allowed(pair) {
                 let at = (pair, Action::Continue(a));
-                check(self.table, &mut self.learner, pairs, at, violated_at);
+                check(self.table, &mut self.learner, pairs, at, coverage);
             }
         }
     }
+}
+
+/// Which estimates of a run were not within their bounds.
+#[derive(Default)]
+struct Coverage {
+    /// The triplets, each once.
+    violated_at: Vec<usize>,
+    /// Whether one was not within half of its bounds.
+    half_violated: bool,
 }
 
 /// Adds a triplet whose true value is not within the bounds of its estimate.
@@ -238,7 +275,7 @@ fn check(
     learner: &mut WidthRecorder,
     pairs: &Pairs,
     (pair, action): (Pair, Action),
-    violated_at: &mut Vec<usize>,
+    coverage: &mut Coverage,
 ) {
     let triplet = pair.index() * table.columns + column(action, table.columns);
     let (t, x) = (pairs.step(pair), pairs.state(pair));
@@ -247,10 +284,15 @@ fn check(
     };
     let value = table.triplets[triplet].estimated;
     let rounding = 1e-9 * (value.abs() + estimate.mean.abs());
-    let away = (estimate.mean - value).abs();
     // An upper bound may be tighter than the width.
-    let above = value > estimate.upper + rounding;
-    if (above || away > estimate.width + rounding) && !violated_at.contains(&triplet) {
-        violated_at.push(triplet);
+    let above = (
+        value - estimate.mean - rounding,
+        estimate.upper - estimate.mean,
+    );
+    let away = ((estimate.mean - value).abs() - rounding, estimate.width);
+    let outside = |share: f64| above.0 > share * above.1 || away.0 > share * away.1;
+    coverage.half_violated |= outside(0.5);
+    if outside(1.0) && !coverage.violated_at.contains(&triplet) {
+        coverage.violated_at.push(triplet);
     }
 }
