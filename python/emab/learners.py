@@ -89,6 +89,8 @@ class FeedBALPooled(Learner):
     - rho: number of observations near which widths are tight, from 0.001 to 1e6 (default: 3)
     - updates: with `target=optimal`, how many values of pairs outside of an episode are updated after it, those that
         may change most first (default: 0)
+    - unknown_costs: feedback whose cost is unknown: `impute` (it counts, and the mean of later costs stands for its
+        cost) or `drop` (it does not count, as in earlier versions: no certificate) (default: impute)
     """
 
     def __new__(
@@ -107,6 +109,7 @@ class FeedBALPooled(Learner):
         pending: float | str | bool | None = None,
         rho: float | str | bool | None = None,
         updates: float | str | bool | None = None,
+        unknown_costs: float | str | bool | None = None,
         seed: int = 0,
         remember: bool = True,
     ) -> FeedBALPooled:
@@ -124,6 +127,7 @@ class FeedBALPooled(Learner):
             "pending": pending,
             "rho": rho,
             "updates": updates,
+            "unknown_costs": unknown_costs,
         }
         text = learner_text("feedbal-pooled", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
@@ -149,6 +153,8 @@ class FeedBALModel(Learner):
         upper bound, at least 1 (default: 3)
     - explore: standard errors added to the mean in the moderate index, at least 0 (default: 1)
     - rho: number of observations near which widths are tight, from 0.001 to 1e6 (default: 3)
+    - unknown_costs: feedback whose cost is unknown: `impute` (it counts, and the mean of later costs stands for its
+        cost) or `drop` (it does not count, as in earlier versions: no certificate) (default: impute)
     """
 
     def __new__(
@@ -165,6 +171,7 @@ class FeedBALModel(Learner):
         trust: float | str | bool | None = None,
         explore: float | str | bool | None = None,
         rho: float | str | bool | None = None,
+        unknown_costs: float | str | bool | None = None,
         seed: int = 0,
         remember: bool = True,
     ) -> FeedBALModel:
@@ -180,6 +187,7 @@ class FeedBALModel(Learner):
             "trust": trust,
             "explore": explore,
             "rho": rho,
+            "unknown_costs": unknown_costs,
         }
         text = learner_text("feedbal-model", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
@@ -205,6 +213,8 @@ class FeedBALLookahead(Learner):
         upper bound, at least 1 (default: 3)
     - explore: standard errors added to the mean in the moderate index, at least 0 (default: 1)
     - rho: number of observations near which widths are tight, from 0.001 to 1e6 (default: 3)
+    - unknown_costs: feedback whose cost is unknown: `impute` (it counts, and the mean of later costs stands for its
+        cost) or `drop` (it does not count, as in earlier versions: no certificate) (default: impute)
     """
 
     def __new__(
@@ -222,6 +232,7 @@ class FeedBALLookahead(Learner):
         trust: float | str | bool | None = None,
         explore: float | str | bool | None = None,
         rho: float | str | bool | None = None,
+        unknown_costs: float | str | bool | None = None,
         seed: int = 0,
         remember: bool = True,
     ) -> FeedBALLookahead:
@@ -238,6 +249,7 @@ class FeedBALLookahead(Learner):
             "trust": trust,
             "explore": explore,
             "rho": rho,
+            "unknown_costs": unknown_costs,
         }
         text = learner_text("feedbal-lookahead", settings)
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
@@ -418,7 +430,7 @@ class OREPS(Learner):
 
     It reads the model, and so needs the problem, not only its spec.
 
-    - eta: learning rate, above 0; `doubling` for the published rate with the doubling trick (default: doubling)
+    - eta: learning rate, above 0; `doubling`: about the published rate, with the doubling trick (default: doubling)
     - reward_least: smallest possible expected terminal reward (default: 0)
     - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
         negative (default: 1)

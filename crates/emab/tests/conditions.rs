@@ -197,7 +197,7 @@ fn values_go_missing_by_the_feedback_of_their_step() {
         &["missing_costs=0.75:0", "missing_rewards=0:0.25", "delay=1"],
     ] {
         let (played, learner) = run(texts, &problem, n);
-        let (mut steps, mut costs, mut rewards) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+        let (mut steps, mut costs, mut rewards) = ([0.0_f64; 2], [0.0_f64; 2], [0.0_f64; 2]);
         for (whole, (_, seen)) in played.iter().zip(&learner.received) {
             assert_eq!(
                 (&whole.states, &whole.actions),

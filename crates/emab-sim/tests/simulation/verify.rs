@@ -185,21 +185,16 @@ fn costs_that_go_missing_by_the_feedback_violate_only_the_earlier_rule() {
         "feedbal-pooled:target=benchmark",
         "feedbal-pooled",
     ] {
-        let holds = verdict(learner, missing, 400);
+        let holds = verdict(learner, missing, 1500);
         assert_eq!(holds, GuaranteeVerdict::Holds, "{learner}");
         let more = if learner.contains(':') { ',' } else { ':' };
         let earlier = format!("{learner}{more}unknown_costs=drop");
         let violated = verdict(&earlier, missing, 40);
         assert_eq!(violated, GuaranteeVerdict::Violated, "{earlier}");
-        // Rewards are learned by pair, whatever led there.
-        let rewards = verdict(learner, "missing_rewards=0.8:0", 400);
-        assert_eq!(rewards, GuaranteeVerdict::Holds, "{learner}");
-        // Without missing costs both rules are the same.
-        assert_eq!(
-            verdict(&earlier, "missing_costs=0", 400),
-            GuaranteeVerdict::Holds
-        );
     }
+    // Rewards are learned by pair, whatever led there.
+    let rewards = verdict("feedbal-model", "missing_rewards=0.8:0", 1500);
+    assert_eq!(rewards, GuaranteeVerdict::Holds);
     // A mean of known gains is biased by both.
     for missing in [missing, "missing_rewards=0.8:0"] {
         let violated = verdict("feedbal:width=sound", missing, 40);
