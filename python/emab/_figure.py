@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -125,22 +125,22 @@ def place_legend(ax: Axes, place: Legend, *, title: str | None = None, handles: 
     if place == "none":
         return
     if place == "right":
-        where: dict[str, object] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
+        where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
     elif place == "below":
         where = {"loc": "upper left", "bbox_to_anchor": (0, -0.16), "borderaxespad": 0}
         where["ncols"] = columns_below(ax, handles)
     else:
         where = {"loc": "best", "frameon": True, "framealpha": 0.85, "edgecolor": "none"}
     # Long enough for dashes and dots to be told apart.
-    ax.legend(handles=handles, title=title, handlelength=2.8, alignment="left", **where)
+    where |= {"handlelength": 2.8, "alignment": "left"} | ({} if title is None else {"title": title})
+    ax.legend(handles=ax.get_legend_handles_labels()[0] if handles is None else handles, **where)
 
 
 def columns_below(ax: Axes, handles: list[Artist] | None) -> int:
     """Return how many columns of the legend fit the width of the axes, by the longest label."""
     labels = [str(one.get_label()) for one in handles] if handles else ax.get_legend_handles_labels()[1]
     longest = max((len(label) for label in labels), default=1)
-    figure = ax.figure
-    width = ax.get_position().width * figure.get_size_inches()[0] * 72
+    width = ax.get_window_extent().width * 72 / ax.figure.dpi
     # A character of nine points is about five and a half wide; a line and its space take forty-five.
     return max(1, min(len(labels), int(width / (5.5 * longest + 45))))
 

@@ -241,7 +241,7 @@ class _SweepPlot:
                 panel.set_title(", ".join(parts), fontsize=10, fontweight="normal")
         for panel in panels[len(groups) :]:
             panel.set_visible(False)
-        first = panels[0]
+        first: Axes = panels[0]
         figure = first.figure
         if image is not None:
             figure.colorbar(image, ax=panels, label=self.label() + (", log scale" if wide else ""), pad=0.02)

@@ -266,7 +266,7 @@ def label_ends(ax: Axes, *, always: bool = False) -> None:
     too_far = np.abs(places - wanted).max(initial=0) > 2.2 * height
     # A label of nine points is about five and a half points wide per character.
     longest = max((5.5 * len(end[3]) for end in ends), default=0)
-    too_long = longest > 0.35 * 72 * ax.figure.get_size_inches()[0]
+    too_long = longest > 0.35 * points_a_pixel * ax.figure.bbox.width
     if (too_far or too_long) and not always:
         place_legend(ax, "below" if too_long else "right", handles=[end[4] for end in reversed(ends)])
         return
