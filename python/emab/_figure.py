@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -119,30 +119,35 @@ def line_with_bands(ax: Axes, x: Array, line: Array, bands: list[tuple[Array, Ar
         ax.fill_between(x, low, high, color=drawn.get_color(), alpha=alpha, linewidth=0)
 
 
-def place_legend(ax: Axes, place: Legend, *, title: str | None = None, handles: list[Artist] | None = None) -> None:
-    """Draw a legend; ``ends`` and ``auto`` are for the caller."""
+def place_legend(
+    ax: Axes, place: Legend, *, title: str | None = None, handles: list[Artist] | None = None, grow: bool = False
+) -> None:
+    """Draw a legend in a place; ``grow`` makes the figure higher for one below."""
     one_of("legend", place, LEGENDS)
     if place == "none":
         return
-    if place == "right":
-        where: dict[str, object] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
-    elif place == "below":
-        where = {"loc": "upper left", "bbox_to_anchor": (0, -0.16), "borderaxespad": 0}
-        where["ncols"] = columns_below(ax, handles)
-    else:
-        where = {"loc": "best", "frameon": True, "framealpha": 0.85, "edgecolor": "none"}
+    shown = ax.get_legend_handles_labels()[0] if handles is None else handles
     # Long enough for dashes and dots to be told apart.
-    ax.legend(handles=handles, title=title, handlelength=2.8, alignment="left", **where)
-
-
-def columns_below(ax: Axes, handles: list[Artist] | None) -> int:
-    """Return how many columns of the legend fit the width of the axes, by the longest label."""
-    labels = [str(one.get_label()) for one in handles] if handles else ax.get_legend_handles_labels()[1]
-    longest = max((len(label) for label in labels), default=1)
-    figure = ax.figure
-    width = ax.get_position().width * figure.get_size_inches()[0] * 72
-    # A character of nine points is about five and a half wide; a line and its space take forty-five.
-    return max(1, min(len(labels), int(width / (5.5 * longest + 45))))
+    options: dict[str, Any] = {"handlelength": 2.8, "alignment": "left"}
+    if title is not None:
+        options["title"] = title
+    if place == "right":
+        options |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
+    elif place == "below":
+        figure = ax.figure.canvas.figure
+        # The width of the axes is known after the layout.
+        figure.draw_without_rendering()
+        longest = max((len(str(one.get_label())) for one in shown), default=1)
+        width = ax.get_window_extent().width * 72 / figure.dpi
+        # A character of nine points is about five and a half wide; a line and its space take forty-five.
+        columns = max(1, min(len(shown), int(width / (5.5 * longest + 45))))
+        # The distance from the axes is in sizes of the font: ticks and label are between.
+        options |= {"loc": "upper left", "bbox_to_anchor": (0, 0), "borderaxespad": 4.6, "ncols": columns}
+        if grow:
+            figure.set_figheight(figure.get_figheight() + 0.19 * -(-len(shown) // columns))
+    else:
+        options |= {"loc": "best", "frameon": True, "framealpha": 0.85, "edgecolor": "none"}
+    ax.legend(handles=shown, **options)
 
 
 def set_title(ax: Axes, title: str, below: str) -> None:

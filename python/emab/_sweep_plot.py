@@ -124,7 +124,7 @@ class _SweepPlot:
         self, result: SweepResult, cells: list[SweepCell], names: dict[str, str], band: Band, title: str | None
     ) -> None:
         self.result, self.cells, self.names, self.band = result, cells, names, band
-        self.problem = "sweep" if title is None else title
+        self.own_title = title
 
     def groups(self, but: list[str]) -> dict[tuple[str, ...], list[SweepCell]]:
         """Return cells that differ only in these parameters, by the parts of their names."""
@@ -152,8 +152,10 @@ class _SweepPlot:
         what = "" if self.band == "ci" else "median "
         return f"{what}regret after {format_number(self.result.episodes)} episodes"
 
-    def title(self, ax: Axes) -> None:
-        set_title(ax, self.problem, f"{describe_band(self.band, self.result.runs)}, seed {self.result.seed}")
+    def heading(self, *names: str) -> tuple[str, str]:
+        """Return the title of a plot over these parameters, and the line below it."""
+        title = f"Sweep of {' and '.join(names)}" if self.own_title is None else self.own_title
+        return title, f"{describe_band(self.band, self.result.runs)}, seed {self.result.seed}"
 
     def lines(self, x: str, ax: Axes, log_x: bool | None, log_y: bool, legend: Legend) -> Axes:
         """Draw one line for each group."""
@@ -189,7 +191,7 @@ class _SweepPlot:
             ax.yaxis.set_major_formatter(lambda value, _: format_number(value))
         ax.set_xlabel(x)
         ax.set_ylabel(self.label())
-        self.title(ax)
+        set_title(ax, *self.heading(x))
         if len(groups) > 1 or legend != "auto":
             place: Legend = "right" if legend in ("auto", "ends") else legend
             place_legend(ax, place, title=next(iter(self.names.values())) if ordered else None)
@@ -241,7 +243,7 @@ class _SweepPlot:
                 panel.set_title(", ".join(parts), fontsize=10, fontweight="normal")
         for panel in panels[len(groups) :]:
             panel.set_visible(False)
-        first = panels[0]
+        first: Axes = panels[0]
         figure = first.figure
         if image is not None:
             figure.colorbar(image, ax=panels, label=self.label() + (", log scale" if wide else ""), pad=0.02)
@@ -254,10 +256,9 @@ class _SweepPlot:
                 panel.set_xlabel(x)
                 panel.tick_params(labelbottom=True)
         if len(groups) == 1:
-            self.title(first)
-        elif self.problem:
-            runs = f"{describe_band(self.band, self.result.runs)}, seed {self.result.seed}"
-            figure.suptitle(f"{self.problem}: {runs}", fontsize=10, color=GREY, x=0.01, ha="left")
+            set_title(first, *self.heading(x, y))
+        elif self.own_title != "":
+            figure.suptitle(": ".join(self.heading(x, y)), fontsize=10, color=GREY, x=0.01, ha="left")
         return first
 
 

@@ -37,7 +37,6 @@ from emab._sweep_plot import sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.patches import Patch
 
 __all__ = ["causes", "gain", "label_ends", "policy", "regret", "style", "sweep"]
 
@@ -75,6 +74,7 @@ def regret(
     one_of("against", against, ("benchmark", "optimal"))
     _must_have_regret(result)
     with style():
+        grow = ax is None and size is None
         ax = axes(ax, size)
         for name, curve in _curves(result, learners, labels):
             shift: Array | float = 0.0
@@ -93,7 +93,7 @@ def regret(
             ax.axhline(0, color=GREY, linewidth=0.8, linestyle="-", zorder=1)
             ax.yaxis.set_major_formatter(lambda value, _: format_number(value))
         ax.set_ylabel(f"regret against the {'benchmark' if against == 'benchmark' else 'optimal policy'}")
-        _by_episode(ax, result, band, log_x=log_x, legend=legend, title=title)
+        _by_episode(ax, result, band, log_x=log_x, legend=legend, title=title, grow=grow)
     return ax
 
 
@@ -113,6 +113,7 @@ def gain(
     >>> ax = emab.plot.gain(emab.run("treatment", ["feedbal", "random"], runs=20, episodes=1000), log_x=True)
     """
     with style():
+        grow = ax is None and size is None
         ax = axes(ax, size)
         for name, curve in _curves(result, learners, labels):
             n = curve.episode.astype(float)
@@ -123,7 +124,7 @@ def gain(
             n = result.curves[0].episode.astype(float)
             _bound_line(ax, n, np.full(len(n), result.benchmark_value), "benchmark earns", 0)
         ax.set_ylabel("gain an episode, so far")
-        _by_episode(ax, result, "ci", log_x=log_x, legend=legend, title=title)
+        _by_episode(ax, result, "ci", log_x=log_x, legend=legend, title=title, grow=grow)
     return ax
 
 
@@ -143,6 +144,7 @@ def causes(
     """
     _must_have_regret(result)
     with style():
+        grow = ax is None and size is None
         ax = axes(ax, size)
         named = _curves(result, learners, labels)[::-1]
         curves = [curve for _, curve in named]
@@ -169,9 +171,9 @@ def causes(
         ax.set_ylim(-0.6, len(curves) - 0.4)
         ax.set_xlabel(f"regret at episode {format_number(result.episodes)}")
         ax.xaxis.set_major_formatter(lambda value, _: format_number(value))
-        default = f"{result.problem}: where the regret comes from"
+        default = f"{result.problem}: causes of regret"
         set_title(ax, default if title is None else title, _description(result, "ci"))
-        _legend_below(ax, len(CAUSES))
+        place_legend(ax, "below", grow=grow)
     return ax
 
 
@@ -228,7 +230,14 @@ def policy(
         dot = "; a dot: the other policy does otherwise" if other is not None and other.policy != choices else ""
         set_title(ax, name, f"earns {format_number(shown.value)} an episode{dot}")
         names = [action for action in [*taken, "stop"] if any(action in row for row in choices)]
-        _legend_below(ax, 4, [Patch(color=colours[name], label=name) for name in names])
+        ax.legend(
+            handles=[Patch(color=colours[name], label=name) for name in names],
+            loc="upper left",
+            bbox_to_anchor=(0, -0.16),
+            ncols=4,
+            handlelength=1,
+            borderaxespad=0,
+        )
     return ax
 
 
@@ -245,6 +254,10 @@ def label_ends(ax: Axes, *, always: bool = False) -> None:
     >>> [text.get_text() for text in ax.texts]
     ['steep']
     """
+    _label_ends(ax, always=always, grow=False)
+
+
+def _label_ends(ax: Axes, *, always: bool, grow: bool) -> None:
     ax.autoscale_view()
     points_a_pixel = 72 / ax.figure.dpi
     height = 12.5
@@ -266,9 +279,10 @@ def label_ends(ax: Axes, *, always: bool = False) -> None:
     too_far = np.abs(places - wanted).max(initial=0) > 2.2 * height
     # A label of nine points is about five and a half points wide per character.
     longest = max((5.5 * len(end[3]) for end in ends), default=0)
-    too_long = longest > 0.35 * 72 * ax.figure.get_size_inches()[0]
+    too_long = longest > 0.35 * points_a_pixel * ax.figure.bbox.width
     if (too_far or too_long) and not always:
-        place_legend(ax, "below" if too_long else "right", handles=[end[4] for end in reversed(ends)])
+        handles: list[Any] = [end[4] for end in reversed(ends)]
+        place_legend(ax, "below" if too_long else "right", handles=handles, grow=grow)
         return
     for place, (at, x, y, label, line) in zip(places, ends, strict=True):
         ax.annotate(
@@ -314,7 +328,9 @@ def _must_have_regret(result: Result) -> None:
         raise ValueError(f"{result.problem}: the regret on a simulator is unknown; use emab.plot.gain")
 
 
-def _by_episode(ax: Axes, result: Result, band: Band, *, log_x: bool, legend: Legend, title: str | None) -> None:
+def _by_episode(
+    ax: Axes, result: Result, band: Band, *, log_x: bool, legend: Legend, title: str | None, grow: bool
+) -> None:
     """Set the axes, the title and the legend of a plot over episodes."""
     if log_x:
         ax.set_xscale("log")
@@ -323,24 +339,16 @@ def _by_episode(ax: Axes, result: Result, band: Band, *, log_x: bool, legend: Le
     ax.margins(x=0, y=0.06)
     ax.set_xlabel("episode")
     set_title(ax, result.problem if title is None else title, _description(result, band))
-    if legend == "auto":
-        label_ends(ax)
-    elif legend == "ends":
-        label_ends(ax, always=True)
+    if legend in ("auto", "ends"):
+        _label_ends(ax, always=legend == "ends", grow=grow)
     else:
-        place_legend(ax, legend)
+        place_legend(ax, legend, grow=grow)
 
 
 def _description(result: Result, band: Band) -> str:
     """Return runs, seed and conditions of a result, in one line."""
     conditions = f", {result.conditions}" if result.conditions else ""
     return f"{describe_band(band, result.runs)}, seed {result.seed}{conditions}"
-
-
-def _legend_below(ax: Axes, columns: int, handles: list[Patch] | None = None) -> None:
-    ax.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0, -0.16), ncols=columns, handlelength=1, borderaxespad=0
-    )
 
 
 def _apart(wanted: Array, least: float) -> Array:

@@ -147,7 +147,11 @@ impl From<ReadError> for CommandError {
 
 impl From<PlotError> for CommandError {
     fn from(error: PlotError) -> CommandError {
-        CommandError::Work(format!("cannot draw: {error}"))
+        let text = format!("cannot draw: {error}");
+        match error {
+            PlotError::Option(..) => CommandError::Input(text),
+            _ => CommandError::Work(text),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use emab_report::{AxisRange, LegendPlace, PlotOptions};
 pub struct Plot {
     /// A folder of `emab run --out`, `emab sweep --out` or `emab arena --out`.
     pub folder: PathBuf,
-    /// Only this learner, by its label or name, in the order given; may be repeated [default: all].
+    /// Only this learner, by its label or name; may be repeated, for several in this order (in an arena, by rank) [default: all].
     #[arg(long, value_name = "NAME")]
     pub learner: Vec<String>,
     /// The name of a learner in the figure; may be repeated.

@@ -91,7 +91,7 @@ fn plot_run(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
         .learners
         .iter()
         .map(|one| (one.label.as_str(), one.learner.as_str()));
-    let learners = Learners::choose(args, &known.collect::<Vec<_>>())?;
+    let learners = Learners::choose(args, known)?;
     let mut drawn: Vec<&LearnerResult> = result.learners.iter().collect();
     drawn.retain(|one| learners.position(&one.label).is_some());
     drawn.sort_by_key(|one| learners.position(&one.label));

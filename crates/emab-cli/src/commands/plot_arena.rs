@@ -43,23 +43,13 @@ pub fn read_arena(folder: &Folder) -> Result<ArenaResult, CommandError> {
 
 pub fn plot_arena(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
     let mut result = read_arena(folder)?;
-    let mut known: Vec<(&str, &str)> = Vec::new();
-    for problem in &result.problems {
-        let played = problem
-            .learners
-            .iter()
-            .map(|one| (one.label.as_str(), one.learner.as_str()));
-        let excluded = problem
-            .left_out
-            .iter()
-            .map(|one| (one.label.as_str(), one.label.as_str()));
-        for one in played.chain(excluded) {
-            if !known.iter().any(|(label, _)| *label == one.0) {
-                known.push(one);
-            }
-        }
-    }
-    let learners = Learners::choose(args, &known)?;
+    let known = result.problems.iter().flat_map(|problem| {
+        let played = problem.learners.iter();
+        let played = played.map(|one| (one.label.as_str(), one.learner.as_str()));
+        let excluded = problem.left_out.iter();
+        played.chain(excluded.map(|one| (one.label.as_str(), one.label.as_str())))
+    });
+    let learners = Learners::choose(args, known)?;
     for problem in &mut result.problems {
         problem
             .learners

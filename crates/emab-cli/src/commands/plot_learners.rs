@@ -14,8 +14,17 @@ pub struct Learners {
 }
 
 impl Learners {
-    /// The choice of the arguments among learners with these labels and names.
-    pub fn choose(args: &Plot, known: &[(&str, &str)]) -> Result<Learners, CommandError> {
+    /// The choice of the arguments among learners with these labels and names, some of which may be equal.
+    pub fn choose<'a>(
+        args: &Plot,
+        learners: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Learners, CommandError> {
+        let mut known: Vec<(&str, &str)> = Vec::new();
+        for one in learners {
+            if !known.iter().any(|(label, _)| *label == one.0) {
+                known.push(one);
+            }
+        }
         let all: Vec<&str> = known.iter().map(|(label, _)| *label).collect();
         let find = |option: &str, asked: &str| {
             let by_name = |(label, name): &(&str, &str)| *label == asked || *name == asked;

@@ -40,16 +40,9 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
         // A cell without the parameter matches every value.
         cells.retain(|cell| cell.value(&name).is_none_or(|own| is(own, value)));
     }
-    let known: Vec<(String, String)> = cells
-        .iter()
-        .map(|cell| (cell.base.clone(), cell.result.learner.clone()))
-        .collect();
-    let mut known: Vec<(&str, &str)> = known
-        .iter()
-        .map(|(base, name)| (&**base, &**name))
-        .collect();
-    known.dedup();
-    let learners = Learners::choose(args, &known)?;
+    let known = cells.iter();
+    let known = known.map(|cell| (cell.base.as_str(), cell.result.learner.as_str()));
+    let learners = Learners::choose(args, known)?;
     cells.retain(|cell| learners.position(&cell.base).is_some());
     cells.sort_by_key(|cell| learners.position(&cell.base));
     if cells.is_empty() {

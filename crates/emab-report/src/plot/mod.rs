@@ -69,9 +69,12 @@ pub enum PlotError {
          (at most 1e305), and the value must be between the edges"
     )]
     BadPoint(String, usize),
-    /// An invalid value of a map or an option: the step and the state, the title of the map, or the option; and the violated rule.
+    /// An invalid value of a map: the step and the state, or the title of the map; and the violated rule.
     #[error("{0}: {1}")]
     Invalid(String, String),
+    /// An invalid option: its name and the violated rule.
+    #[error("{0}: {1}")]
+    Option(&'static str, String),
     /// A log axis without a positive value.
     #[error("a log axis needs positive values, and no series has any")]
     NotPositive,

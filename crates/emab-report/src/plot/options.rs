@@ -108,7 +108,7 @@ impl PlotOptions {
     ///
     /// When a size is not positive or far too large, or a range is empty or does not fit its axis.
     pub fn check(&self) -> Result<(), PlotError> {
-        let bad = |field: &str, rule: String| Err(PlotError::Invalid(field.into(), rule));
+        let bad = |field, rule: String| Err(PlotError::Option(field, rule));
         if let Some((width, height)) = self.size
             && ![width, height]
                 .iter()
@@ -153,8 +153,8 @@ impl PlotOptions {
     /// The scale of a map of this natural size: it has the requested size, or the requested size of texts.
     pub(super) fn map_scale(&self, width: f64, height: f64) -> Result<f64, PlotError> {
         match (self.size, self.font_size) {
-            (Some(_), Some(_)) => Err(PlotError::Invalid(
-                "size and font size".into(),
+            (Some(_), Some(_)) => Err(PlotError::Option(
+                "size and font size",
                 "a map is scaled to its size with its texts; give one of them".into(),
             )),
             (Some((wide, high)), None) => Ok((wide / width).min(high / height)),
