@@ -19,6 +19,7 @@ from emab._problem_builder import problem, spec
 from emab._result import Curve, Result
 from emab._run import run
 from emab._simulator import Simulator, simulate
+from emab._single_runs import SingleRuns
 from emab._solve import Bound, Bounds, Policy, Solution, bounds, solve
 from emab._sweep import SweepCell, SweepLike, SweepResult, sweep
 from emab._warnings import AssumptionWarning, SoundnessWarning
@@ -41,6 +42,7 @@ __all__ = [
     "ProblemLike",
     "Result",
     "Simulator",
+    "SingleRuns",
     "Solution",
     "SoundnessWarning",
     "Spec",

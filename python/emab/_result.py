@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,16 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from emab._emab import (
+    Experiment,
     Problem,
     critical_value,
     did_you_mean,
+    distribution_cells,
     format_conditions,
     format_interval,
     format_number,
+    group_notes,
     regret_cells,
+    runs_table,
+    save_result,
     text_table,
 )
 from emab._optional import require
+from emab._single_runs import SingleRuns, of_experiment, read
 from emab._tables import Cells, html_table
 
 if TYPE_CHECKING:
@@ -180,6 +186,14 @@ class Result:
     """The document of ``emab run --json``."""
     problem_file: Problem | None = field(default=None, repr=False)
     """The problem, if known."""
+    _single_runs: list[SingleRuns] | Path | None = field(default=None, repr=False)
+    """The single runs, or the file that has them."""
+
+    @classmethod
+    def of_experiment(cls, experiment: Experiment, problem: Problem) -> Result:
+        """Return the result of a finished experiment."""
+        result = cls.parse(experiment.document(), problem)
+        return replace(result, _single_runs=of_experiment(experiment, result.labels))
 
     @classmethod
     def parse(cls, text: str, problem: Problem | None = None) -> Result:
@@ -206,12 +220,16 @@ class Result:
         found = None
         if problem.exists():
             found = Problem.from_json(problem.read_text(encoding="utf-8"), str(problem))
-        return cls.parse((Path(folder) / "run.json").read_text(encoding="utf-8"), found)
+        result = cls.parse((Path(folder) / "run.json").read_text(encoding="utf-8"), found)
+        runs = Path(folder) / "runs.csv"
+        return replace(result, _single_runs=runs) if runs.exists() else result
 
-    def save(self, folder: str | PathLike[str]) -> None:
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
         """Write a result folder as ``emab run --out`` does, for :meth:`read` and ``emab plot``.
 
-        It contains ``run.json``, ``curve.csv`` and, if the problem is known, ``problem.json``.
+        It contains ``run.json``, ``curve.csv`` and, where they are known, ``runs.csv``, ``runs.parquet`` and
+        ``problem.json``. Nothing is written if the folder contains the same result. Another result of emab there is a
+        ``FileExistsError``, and ``force`` replaces it.
 
         >>> import tempfile
         >>> result = emab.run("parity", runs=20, episodes=100)
@@ -220,17 +238,29 @@ class Result:
         >>> emab.Result.read(folder).text == result.text
         True
         """
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        files = {"run.json": self.text, "curve.csv": self._csv()}
+        # Bytes, so that line ends are the same on every system.
+        files = {"run.json": self.text.encode(), "curve.csv": self._csv().encode()}
         if self.problem_file is not None:
-            files["problem.json"] = self.problem_file.to_json()
-        else:
-            # A file of an earlier result would be wrong here.
-            (path / "problem.json").unlink(missing_ok=True)
-        for name, content in files.items():
-            # Bytes, so that line ends are the same on every system.
-            (path / name).write_bytes(content.encode())
+            files["problem.json"] = self.problem_file.to_json().encode()
+        if (runs := self._all_single_runs()) is not None:
+            arrays = [(r.run, r.regret, r.gain, r.stuck) for r in runs]
+            for ending in ("csv", "parquet"):
+                files[f"runs.{ending}"] = runs_table(ending, self.labels, runs[0].episode.tolist(), arrays)
+        save_result(folder, "run", list(files.items()), force)
+
+    def _all_single_runs(self) -> list[SingleRuns] | None:
+        return read(self._single_runs) if isinstance(self._single_runs, Path) else self._single_runs
+
+    def single_runs(self, label: str) -> SingleRuns:
+        """Return regret and gain of every run of a learner, by its label or its name.
+
+        >>> result = emab.run("feedback-gap", emab.FeedBAL(sigma2=0.0025, delta=0.01), runs=20, episodes=1000)
+        >>> result.single_runs("feedbal").final_regret.shape
+        (20,)
+        """
+        if (runs := self._all_single_runs()) is None:
+            raise ValueError("this result has no single runs: it comes from a simulator or an earlier version")
+        return runs[self.curves.index(self.curve(label))]
 
     @property
     def labels(self) -> list[str]:
@@ -341,7 +371,12 @@ class Result:
     def __repr__(self) -> str:
         """Show the table that the command prints."""
         conditions = f"conditions: {self.conditions}\n" if self.conditions else ""
-        return f"{self._heading()}\n{conditions}{text_table(*self._cells())}"
+        parts = [self._heading(), conditions + text_table(*self._cells())]
+        if self.benchmark_value is not None:
+            parts += group_notes(self.text)
+            if (cells := distribution_cells(self.text)) is not None:
+                parts += [f"Quantiles of the final regret over the {self.runs} runs:", text_table(*cells)]
+        return "\n".join(parts)
 
     def _repr_html_(self) -> str:
         """Show it in a notebook."""

@@ -23,6 +23,7 @@ def run(
     episodes: int = 10_000,
     seed: int = 1,
     checkpoints: Sequence[int] | None = None,
+    record_at: Sequence[int] = (),
     conditions: Sequence[str] = (),
     threads: int = 0,
     progress: bool | Progress | None = None,
@@ -31,7 +32,8 @@ def run(
 
     The same seed gives the same numbers as ``emab run``, bit for bit, on any machine and with any number of threads
     (0: one per processor). Ctrl-C stops the work, and other Python threads continue meanwhile. ``conditions`` are those
-    of ``emab run --condition``, such as ``["delay=20"]``. A simulator class is run by :func:`simulate`.
+    of ``emab run --condition``, such as ``["delay=20"]``. ``record_at`` adds episodes, besides the last, at which
+    :meth:`Result.single_runs` has the regret and the gain of every run. A simulator class is run by :func:`simulate`.
 
     Warns with :class:`SoundnessWarning` if a guarantee of a learner does not hold on the problem, and with
     :class:`AssumptionWarning` if a parameter is not set and its default is assumed.
@@ -43,6 +45,8 @@ def run(
     if callable(problem) or is_simulator(problem):
         if conditions:
             raise ValueError("`conditions` apply to problems only: a simulator implements its own")
+        if record_at:
+            raise ValueError("`record_at` applies to problems only: single runs on a simulator are not recorded")
         return simulate(
             cast(MakeSimulator, problem),
             learners,
@@ -53,10 +57,10 @@ def run(
             progress=progress,
         )
     found = with_conditions(problem, conditions)
-    experiment = prepare(found, learners, runs=runs, episodes=episodes, seed=seed, checkpoints=checkpoints)
+    experiment = prepare(found, learners, runs=runs, episodes=episodes, seed=seed, checkpoints=checkpoints, record_at=record_at)
     with progress_bar(progress, "running") as report:
         experiment.run(threads, report)
-    return Result.parse(experiment.document(), found)
+    return Result.of_experiment(experiment, found)
 
 
 def with_conditions(problem: ProblemLike, conditions: Sequence[str]) -> Problem:
@@ -73,6 +77,7 @@ def prepare(
     episodes: int,
     seed: int,
     checkpoints: Sequence[int] | None,
+    record_at: Sequence[int],
     shard: str | None = None,
     quiet: bool = False,
     stacklevel: int = 3,
@@ -85,6 +90,7 @@ def prepare(
         runs=runs,
         seed=seed,
         checkpoints=None if checkpoints is None else list(checkpoints),
+        record_at=list(record_at),
         shard=shard,
     )
     for note in [] if quiet else experiment.notes:

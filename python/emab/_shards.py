@@ -32,6 +32,7 @@ class RunJob:
     episodes: int
     seed: int
     checkpoints: list[int] | None
+    record_at: list[int]
     shards: int
     threads: int
 
@@ -49,6 +50,7 @@ class RunJob:
             episodes=self.episodes,
             seed=self.seed,
             checkpoints=self.checkpoints,
+            record_at=self.record_at,
             shard=f"{number}/{self.shards}",
             quiet=True,
         )
@@ -124,6 +126,7 @@ def plan_run(
     episodes: int,
     seed: int,
     checkpoints: Sequence[int] | None,
+    record_at: Sequence[int],
     conditions: Sequence[str],
     shards: int | None,
     workers: int,
@@ -141,11 +144,12 @@ def plan_run(
         episodes=episodes,
         seed=seed,
         checkpoints=points,
+        record_at=record_at,
         stacklevel=4,
     )
     count = shard_count(shards, workers, runs)
-    job = RunJob(__version__, found.to_json(), sent, runs, episodes, seed, points, count, threads)
-    return Plan(job, whole.merge, lambda: Result.parse(whole.document(), found))
+    job = RunJob(__version__, found.to_json(), sent, runs, episodes, seed, points, list(record_at), count, threads)
+    return Plan(job, whole.merge, lambda: Result.of_experiment(whole, found))
 
 
 def plan_sweep(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from emab import _toml
-from emab._emab import Sweep, format_interval
+from emab._emab import Sweep, format_interval, save_result
 from emab._learner import engine_learners
 from emab._optional import require
 from emab._problem import ProblemLike, load
@@ -112,12 +112,14 @@ class SweepResult:
             parquet=bytes(sweep.parquet(cells)),
         )
 
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write ``sweep.csv`` and ``sweep.parquet`` into a folder, which is created if needed."""
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        (path / "sweep.csv").write_bytes(self.csv.encode())
-        (path / "sweep.parquet").write_bytes(self.parquet)
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
+        """Write ``sweep.csv`` and ``sweep.parquet`` into a folder, which is created if needed.
+
+        Nothing is written if the folder contains the same tables. Another result of emab there is a ``FileExistsError``,
+        and ``force`` replaces it.
+        """
+        files = [("sweep.csv", self.csv.encode()), ("sweep.parquet", self.parquet)]
+        save_result(folder, "sweep", files, force)
 
     def _columns(self) -> dict[str, Any]:
         """Return the typed columns of the table: one row per cell and checkpoint."""

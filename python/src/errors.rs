@@ -6,9 +6,11 @@ use emab::oracle::OracleError;
 use emab::spec::PointError;
 use emab_problem::{FindError, ProblemFile, ReadError};
 use emab_sim::compare::sweep::SweepError;
-use emab_sim::{BuildError, SimError};
+use emab_sim::{BuildError, FolderError, SimError};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyFileNotFoundError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileExistsError, PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError,
+};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -82,6 +84,18 @@ pub fn of_build(file: &ProblemFile) -> impl Fn(BuildError) -> PyErr {
         BuildError::Learner(error) => of(file)(error),
         BuildError::Simulation(error) => of(file)(error),
         BuildError::Checkpoints(error) => invalid(format!("`checkpoints`: {error}")),
+        other => invalid(other),
+    }
+}
+
+/// Converts an error of a result folder.
+pub fn folder(error: FolderError) -> PyErr {
+    match error {
+        FolderError::Occupied(what) => PyFileExistsError::new_err(format!(
+            "{what}; choose another folder, or force=True replaces it"
+        )),
+        FolderError::Conflict(what) => PyFileExistsError::new_err(what),
+        FolderError::File(error) => PyOSError::new_err(error.to_string()),
         other => invalid(other),
     }
 }

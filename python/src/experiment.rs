@@ -11,6 +11,7 @@ use crate::integers::{index, unsigned};
 use crate::lists::{List, MOST, collect};
 use crate::problem::Problem;
 use crate::progress::{Interrupt, Progress};
+use crate::runs::{self, RunArrays};
 use crate::user_learner;
 
 /// Runs of learners on a problem; the public function is :func:`emab.run`.
@@ -40,7 +41,7 @@ impl Experiment {
     // Python passes them by name.
     #[allow(clippy::too_many_arguments)]
     #[new]
-    #[pyo3(signature = (problem, learners, *, episodes, runs, seed, checkpoints = None, shard = None))]
+    #[pyo3(signature = (problem, learners, *, episodes, runs, seed, checkpoints = None, record_at = None, shard = None))]
     fn new(
         py: Python<'_>,
         problem: &Problem,
@@ -49,14 +50,18 @@ impl Experiment {
         runs: &Bound<'_, PyAny>,
         seed: &Bound<'_, PyAny>,
         checkpoints: Option<&Bound<'_, PyAny>>,
+        record_at: Option<&Bound<'_, PyAny>>,
         shard: Option<&str>,
     ) -> PyResult<Experiment> {
         let (episodes, runs) = (unsigned("episodes", episodes)?, unsigned("runs", runs)?);
         let seed = unsigned("seed", seed)?;
-        let checkpoint = |n: Bound<'_, PyAny>| unsigned("checkpoints", &n);
-        let checkpoints = checkpoints
-            .map(|all| collect(Some("checkpoints"), all, MOST, checkpoint))
-            .transpose()?;
+        let list = |name: &'static str, all: Option<&Bound<'_, PyAny>>| {
+            let entry = |n: Bound<'_, PyAny>| unsigned(name, &n);
+            all.map(|all| collect(Some(name), all, MOST, entry))
+                .transpose()
+        };
+        let checkpoints = list("checkpoints", checkpoints)?;
+        let record_at = list("record_at", record_at)?.unwrap_or_default();
         let file = problem.file.clone();
         let interrupt = Arc::new(Interrupt::default());
         let learners = learners.0.into_iter().map(|argument| match argument {
@@ -73,6 +78,7 @@ impl Experiment {
             .episodes(episodes)
             .runs(runs)
             .seed(seed)
+            .record_runs(record_at)
             .shard(shard);
         if let Some(mut at) = checkpoints {
             at.push(episodes);
@@ -136,6 +142,22 @@ impl Experiment {
         self.inner
             .merge(&mut self.state, &other)
             .map_err(errors::of(&self.file))
+    }
+
+    /// The episodes at which single runs are recorded.
+    #[getter]
+    fn recorded_episodes(&self) -> Vec<u64> {
+        self.inner.recorded_episodes().to_vec()
+    }
+
+    /// Return the single runs of each learner: their numbers, regret and gain by run and recorded episode, and whether each is
+    /// stuck.
+    fn runs<'py>(&self, py: Python<'py>) -> Vec<RunArrays<'py>> {
+        let episodes = self.inner.recorded_episodes().len();
+        let learners = self.state.learners.iter();
+        learners
+            .map(|learner| runs::arrays(py, &learner.records, episodes))
+            .collect()
     }
 
     /// Whether all runs are done.

@@ -9,12 +9,14 @@ mod array_pool;
 mod episode;
 mod errors;
 mod experiment;
+mod folder;
 mod gym;
 mod integers;
 mod learner;
 mod lists;
 mod problem;
 mod progress;
+mod runs;
 mod solve;
 mod spec;
 mod sweep;
@@ -42,11 +44,15 @@ mod _emab {
     #[pymodule_export]
     use super::experiment::Experiment;
     #[pymodule_export]
+    use super::folder::save_result;
+    #[pymodule_export]
     use super::gym::{EnvCore, VectorCore};
     #[pymodule_export]
     use super::learner::{Estimate, Learner};
     #[pymodule_export]
     use super::problem::{Problem, builtin};
+    #[pymodule_export]
+    use super::runs::runs_table;
     #[pymodule_export]
     use super::solve::{bounds, solve};
     #[pymodule_export]
@@ -55,8 +61,8 @@ mod _emab {
     use super::sweep::Sweep;
     #[pymodule_export]
     use super::tables::{
-        critical_value, did_you_mean, format_conditions, format_interval, format_number,
-        regret_cells, text_table,
+        critical_value, did_you_mean, distribution_cells, format_conditions, format_interval,
+        format_number, group_notes, regret_cells, text_table,
     };
 
     use super::*;

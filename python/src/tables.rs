@@ -58,6 +58,21 @@ pub fn regret_cells(document: &str) -> PyResult<Cells> {
     Ok((owned(&header), rows))
 }
 
+/// The cells of the quantiles of ``emab run``, from the document of ``emab run --json``; None if the result has none.
+#[pyfunction]
+pub fn distribution_cells(document: &str) -> PyResult<Option<Cells>> {
+    let result: RunResult = serde_json::from_str(document).map_err(errors::invalid)?;
+    let rows = emab_report::distribution_rows(&result);
+    Ok(rows.map(|(header, rows)| (owned(&header), rows)))
+}
+
+/// Sentences on learners whose runs form two groups, from the document of ``emab run --json``.
+#[pyfunction]
+pub fn group_notes(document: &str) -> PyResult<Vec<String>> {
+    let result: RunResult = serde_json::from_str(document).map_err(errors::invalid)?;
+    Ok(emab_report::group_notes(&result))
+}
+
 /// The cells of the table of ``emab bounds``.
 pub fn bounds_cells(bounds: &Bounds) -> Cells {
     let (header, rows) = emab_report::bounds_rows(bounds);

@@ -303,6 +303,9 @@ pub struct Mdp {
     /// Write a .json file (the document of --json) or a .npz file (dense NumPy arrays).
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -378,18 +381,25 @@ pub struct Run {
     /// Episodes at which to record regret [default: evenly spaced on a log axis].
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
     pub checkpoints: Vec<u64>,
+    /// Episodes at which runs.csv and runs.parquet have the regret and the gain of every run, besides the last.
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count, requires = "out")]
+    pub record_at: Vec<u64>,
     /// A condition that replaces the one in the problem file; may be repeated: delay=20, delay=geometric:20,
     /// delay=batches:50, open=20, dropout=0.05, lost=0.1, override=0.2, drift=p:0.4@5000.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
-    /// Write curve.csv, run.json, problem.json, regret.svg and regret.png into this folder.
+    /// Write the results into this folder: run.json, curve.csv, runs.csv, runs.parquet, places.csv, problem.json and plots. The
+    /// same command continues an interrupted run.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Run only the K-th of N parts of the runs; `emab merge` combines the parts.
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
     /// Continue an interrupted run in this folder, which was given to --out.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "shard"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "force", "shard"])]
     pub resume: Option<PathBuf>,
 }
 
@@ -411,6 +421,9 @@ pub struct Problems {
     /// Write the problems into this folder, one file each. `emab arena DIR` compares learners on them.
     #[arg(long, value_name = "DIR", requires = "random")]
     pub out: Option<PathBuf>,
+    /// Replace files of the same names.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -442,6 +455,9 @@ pub struct Arena {
     /// continues an interrupted arena.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder; finished cells of this arena are kept.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -452,6 +468,9 @@ pub struct Sweep {
     /// interrupted sweep.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder; finished cells of this sweep are kept.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Run only the K-th of N parts of the cells; `emab merge` combines the parts.
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
@@ -468,6 +487,9 @@ pub struct Merge {
     /// The folder for the result.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Replace other results of emab in the folder.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -490,6 +512,9 @@ pub struct Reproduce {
     /// The folder for figures and report.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub out: PathBuf,
+    /// Replace other results of emab in the folder.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -526,6 +551,9 @@ pub struct Plot {
     /// The .svg or .png file to write [default: regret.*, bound.* or sweep.* in the folder].
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }
 
 /// A count of at least 1, such as 100000, 100_000 or 1e5.

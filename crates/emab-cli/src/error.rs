@@ -9,6 +9,7 @@ use emab_server::serve::{NoFolder, ServeError};
 use emab_server::tokens::TokenError;
 use emab_sim::compare::sweep::{SweepError, SweepFolderError};
 use emab_sim::{BuildError, FileError, FolderError, SimError};
+use emab_tables::TableError;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -68,6 +69,7 @@ impl From<BuildError> for CommandError {
             BuildError::Checkpoints(error) => {
                 CommandError::Input(format!("--checkpoints: {error}"))
             }
+            BuildError::Recorded(error) => CommandError::Input(format!("--record-at: {error}")),
             BuildError::Simulation(SimError::Play { .. } | SimError::Threads(_)) => {
                 CommandError::Work(error.to_string())
             }
@@ -80,9 +82,9 @@ impl From<FolderError> for CommandError {
     fn from(error: FolderError) -> CommandError {
         match error {
             FolderError::Build(error) => error.into(),
-            FolderError::Conflict(_) | FolderError::State(SimError::Foreign(_)) => {
-                CommandError::Input(error.to_string())
-            }
+            FolderError::Conflict(_)
+            | FolderError::Occupied(_)
+            | FolderError::State(SimError::Foreign(_)) => CommandError::Input(error.to_string()),
             other => CommandError::Work(other.to_string()),
         }
     }
@@ -146,6 +148,12 @@ impl From<ReadError> for CommandError {
 impl From<PlotError> for CommandError {
     fn from(error: PlotError) -> CommandError {
         CommandError::Work(format!("cannot draw: {error}"))
+    }
+}
+
+impl From<TableError> for CommandError {
+    fn from(error: TableError) -> CommandError {
+        CommandError::Work(format!("cannot write the table: {error}"))
     }
 }
 

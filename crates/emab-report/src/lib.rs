@@ -13,6 +13,7 @@ mod npz;
 mod plot;
 mod policy;
 mod run_table;
+mod runs_table;
 mod text_table;
 
 pub use arena::{arena_csv, arena_text};
@@ -30,5 +31,8 @@ pub use policy::policy_table;
 pub use run_table::{
     bound_note, bound_series, confidence, curve_csv, regret_cells, regret_rows, regret_series,
     regret_table,
+};
+pub use runs_table::{
+    distribution_rows, distribution_table, final_regret, group_notes, stuck_share, write_runs,
 };
 pub use text_table::{number, table, wrap};

@@ -33,6 +33,9 @@ pub enum SimError {
     /// The scenario is invalid.
     #[error(transparent)]
     Scenario(ScenarioError),
+    /// The records of finished runs cannot be saved.
+    #[error("{0}")]
+    Record(String),
     /// A saved state belongs to another experiment.
     #[error("the saved state does not belong to this experiment: {0}")]
     Foreign(&'static str),

@@ -1,13 +1,12 @@
 //! `emab export`: writes a table of a study, also while the service runs.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{Read, Write};
 
 use emab::Names;
 use emab_server::store::{Address, Head, Store};
-use emab_server::tables::{ExportError, Format, Table, codebook, write};
-use emab_sim::quoted;
+use emab_server::tables::{Format, Table, codebook, write};
+use emab_sim::{NewFile, quoted};
 use serde_json::json;
 
 use crate::args::{self, Export};
@@ -21,14 +20,18 @@ pub fn export(args: &Export, as_json: bool) -> Result<(), CommandError> {
     if args.table == Table::Codebook {
         let bytes = codebook(format).map_err(work)?;
         let file = NewFile::reserve(&args.out, args.force)?;
-        file.write(|mut out| Ok((out.write_all(&bytes).map(|()| out)?, ())))?;
+        file.write(|mut out| {
+            out.write_all(&bytes).map_err(work)?;
+            Ok::<_, CommandError>((out, ()))
+        })?;
         let document = json!({ "file": args.out, "table": name });
         return terminal::show(as_json, &document, || quoted(&args.out));
     }
     let mut store = open(&address(args)?)?;
     let head = head(&mut *store, args.study.as_deref())?;
     let file = NewFile::reserve(&args.out, args.force)?;
-    let rows = file.write(|out| write(&mut *store, &head, args.table, format, out))?;
+    let rows =
+        file.write(|out| write(&mut *store, &head, args.table, format, out).map_err(work))?;
     let Head {
         name: study,
         seq,
@@ -138,64 +141,4 @@ fn head(store: &mut dyn Store, study: Option<&str>) -> Result<Head, CommandError
             Err(CommandError::Input(what))
         }
     }
-}
-
-/// A file that appears whole or not at all. An existing one is replaced only on request.
-struct NewFile {
-    path: PathBuf,
-    part: PathBuf,
-    /// Whether the path was created, and has to be removed if writing fails.
-    created: bool,
-}
-
-impl NewFile {
-    /// Creates the file, empty, so that no other program does.
-    fn reserve(path: &Path, force: bool) -> Result<NewFile, CommandError> {
-        let created = OpenOptions::new().write(true).create_new(true).open(path);
-        let created = match created {
-            Ok(_) => true,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && force => false,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let path = quoted(path);
-                let what = format!("{path} exists; --force replaces it");
-                return Err(CommandError::Input(what));
-            }
-            Err(error) => return Err(not_written(path, &error)),
-        };
-        let mut part = path.as_os_str().to_owned();
-        part.push(format!(".{}.part", std::process::id()));
-        Ok(NewFile {
-            path: path.into(),
-            part: part.into(),
-            created,
-        })
-    }
-
-    /// Writes the file; returns what `write` returns beside its output.
-    fn write<T>(
-        mut self,
-        write: impl FnOnce(BufWriter<File>) -> Result<(BufWriter<File>, T), ExportError>,
-    ) -> Result<T, CommandError> {
-        let failed = |error: &io::Error| not_written(&self.path, error);
-        let file = File::create(&self.part).map_err(|error| failed(&error))?;
-        let (out, result) = write(BufWriter::new(file)).map_err(work)?;
-        let file = out.into_inner().map_err(|error| failed(error.error()))?;
-        file.sync_all().map_err(|error| failed(&error))?;
-        fs::rename(&self.part, &self.path).map_err(|error| failed(&error))?;
-        self.created = false;
-        Ok(result)
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.part);
-        if self.created {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn not_written(path: &Path, error: &io::Error) -> CommandError {
-    CommandError::Work(format!("cannot write {}: {error}", quoted(path)))
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::plot_sweep::plot_sweep;
 use super::run::{plot_options, series};
-use super::{ending, write_picture};
+use super::{ending, write_picture, written};
 use crate::args::Plot;
 use crate::error::CommandError;
 use crate::terminal;
@@ -62,32 +62,31 @@ fn write(
     picture: &Picture,
     json: bool,
 ) -> Result<(), CommandError> {
-    let written = match &args.output {
-        None => {
-            write_picture(folder, name, picture)?;
-            let file = |ending: &str| folder.file(format!("{name}.{ending}"));
-            ["svg", "png"]
-                .map(|ending| file(ending).display().to_string())
-                .to_vec()
-        }
-        Some(path) => {
-            let content = match ending(path) {
-                "svg" => picture.svg.as_bytes().to_vec(),
-                "png" => picture.png()?,
-                _ => {
-                    return Err(CommandError::input(format!(
-                        "--output must end in .svg or .png, got {}",
-                        path.display()
-                    )));
-                }
-            };
-            write_file(path, &content)?;
-            vec![path.display().to_string()]
+    let Some(path) = &args.output else {
+        let folder = folder.clone().locked()?;
+        write_picture(&folder, name, picture)?;
+        let file = |ending: &str| folder.file(format!("{name}.{ending}"));
+        let files = ["svg", "png"].map(|ending| file(ending).display().to_string());
+        return terminal::show(json, &json!({"written": files}), || {
+            format!("wrote {}", files.join(" and "))
+        });
+    };
+    let content = match ending(path) {
+        "svg" => picture.svg.as_bytes().to_vec(),
+        "png" => picture.png()?,
+        _ => {
+            return Err(CommandError::input(format!(
+                "--output must end in .svg or .png, got {}",
+                path.display()
+            )));
         }
     };
-    terminal::show(json, &json!({"written": written}), || {
-        format!("wrote {}", written.join(" and "))
-    })
+    let changed = write_file(path, &content, args.force)?;
+    let files: Vec<String> = changed
+        .then(|| path.display().to_string())
+        .into_iter()
+        .collect();
+    terminal::show(json, &json!({"written": files}), || written(path, changed))
 }
 
 /// Adds the bound of Theorem 1 for each FeedBAL curve, and returns a sentence that explains it.

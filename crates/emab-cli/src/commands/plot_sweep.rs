@@ -92,7 +92,9 @@ fn named(name: &str, varied: &[String]) -> Result<String, CommandError> {
         .or_else(|| varied.iter().find(is_it))
         .cloned()
         .ok_or_else(|| {
-            let short = varied.iter().filter_map(|full| Some(full.split_once('.')?.1));
+            let short = varied
+                .iter()
+                .filter_map(|full| Some(full.split_once('.')?.1));
             let near = did_you_mean(name, varied.iter().map(String::as_str).chain(short));
             CommandError::input(format!(
                 "`{name}` does not vary in this sweep{near}; the varied parameters are {}",

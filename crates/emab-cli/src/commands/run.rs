@@ -1,22 +1,25 @@
 //! `emab run`: learners on a problem, and a folder of results.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use emab::Environment;
 use emab::environment::RegretEstimator;
+use emab::learners::LearnerConfig;
 use emab_report::{
-    PlotOptions, Series, confidence, curve_csv, draw_curves, draw_regret_map, number,
-    regret_map_csv, regret_series, regret_table,
+    PlotOptions, Series, confidence, curve_csv, distribution_table, draw_curves, draw_regret_map,
+    group_notes, number, regret_map_csv, regret_series, regret_table, write_runs,
 };
 use emab_sim::results::RunResult;
 use emab_sim::{
-    Control, Finish, Folder, PlannedRun, Resumed, RunFolder, RunPlan, Shard, State, quoted,
-    state_plot_name,
+    Begun, Control, Finish, Folder, MergedRun, PlannedRun, RecordReader, RecordWriter, Resumed,
+    RunFolder, RunPlan, Shard, State, quoted, state_plot_name,
 };
+use emab_tables::Format;
 use serde_json::json;
 
-use super::{stop_on_ctrl_c, write_picture};
-use crate::args::Run;
+use super::{create_folder, note_finished, stop_on_ctrl_c, write_picture};
+use crate::args::{Merge, Run};
 use crate::error::CommandError;
 use crate::{load, terminal};
 
@@ -36,14 +39,18 @@ pub fn run(args: &Run, json: bool) -> Result<(), CommandError> {
         runs: args.runs.unwrap_or(100),
         seed: args.seed.unwrap_or(1),
         checkpoints: args.checkpoints.clone(),
+        recorded: args.out.as_ref().map(|_| args.record_at.clone()),
         shard: args.shard.unwrap_or_default(),
     };
     let run = PlannedRun::new(file, plan, args.out.is_some())?;
     let state = run.experiment.state();
-    let folder = args.out.as_deref().map(RunFolder::create).transpose()?;
-    let session = Session::new(run, folder, threads, json)?;
-    session.begin(&state)?;
-    session.play(state)
+    let session = Session::new(run, args.out.as_deref(), threads, json)?;
+    match session.begin(&state, args.force)? {
+        Begun::New | Begun::Replaced => session.play(state),
+        Begun::Unfinished(state) => session.play(state),
+        Begun::Finished(result) => show(&result, json),
+        Begun::FinishedShard => session.show_shard(),
+    }
 }
 
 fn resume(path: &Path, threads: usize, json: bool) -> Result<(), CommandError> {
@@ -53,29 +60,46 @@ fn resume(path: &Path, threads: usize, json: bool) -> Result<(), CommandError> {
             show(&result, json)
         }
         (folder, Resumed::Unfinished(run, state)) => {
-            Session::new(*run, Some(folder), threads, json)?.play(state)
+            let session = Session::of(*run, Some(folder), threads, json)?;
+            session.warn();
+            session.play(state)
         }
     }
 }
 
 /// Writes and shows the result of merged shards.
-pub fn merged(run: PlannedRun, state: &State, out: &Path, json: bool) -> Result<(), CommandError> {
-    let session = Session::new(run, Some(RunFolder::create(out)?), 1, json)?;
-    session.begin(state)?;
-    session.finish(state)
+pub fn merged(merged: MergedRun, args: &Merge, json: bool) -> Result<(), CommandError> {
+    let session = Session::new(merged.run, Some(&args.out), 1, json)?;
+    match session.begin(&merged.state, args.force)? {
+        Begun::Finished(result) => show(&result, json),
+        _ => session.finish(&merged.state, merged.records),
+    }
 }
 
 /// One call of `emab run`, new or resumed.
 struct Session {
     run: PlannedRun,
     folder: Option<RunFolder>,
+    /// The warnings of its experiment.
+    warnings: Vec<String>,
     threads: usize,
     json: bool,
 }
 
 impl Session {
-    /// A session; prints the warnings of its experiment.
+    /// A session with a new or existing folder.
     fn new(
+        run: PlannedRun,
+        out: Option<&Path>,
+        threads: usize,
+        json: bool,
+    ) -> Result<Session, CommandError> {
+        let folder = out.map(create_folder).transpose()?;
+        Session::of(run, folder.map(RunFolder::new), threads, json)
+    }
+
+    /// A session with an open folder.
+    fn of(
         run: PlannedRun,
         folder: Option<RunFolder>,
         threads: usize,
@@ -85,31 +109,59 @@ impl Session {
             .experiment
             .warnings()
             .map_err(CommandError::of(&run.file))?;
-        warnings.iter().for_each(|words| terminal::note(words));
         Ok(Session {
             run,
             folder,
+            warnings,
             threads,
             json,
         })
     }
 
-    /// Takes the folder: from here on it contains an unfinished run, and nothing of an earlier one.
-    fn begin(&self, state: &State) -> Result<(), CommandError> {
-        if let Some(folder) = &self.folder
-            && folder.begin(&self.run, state)?
-        {
-            let path = folder.folder().path().display();
-            terminal::note(&format!("note: the results in {path} are replaced"));
-        }
-        Ok(())
+    fn warn(&self) {
+        self.warnings.iter().for_each(|words| terminal::note(words));
     }
 
-    fn save(&self, state: &State) -> Result<(), CommandError> {
-        match &self.folder {
-            Some(folder) => Ok(folder.save(&self.run, state)?),
-            None => Ok(()),
+    /// Takes the folder, and says what it contains already, and what to know about the run.
+    fn begin(&self, state: &State, force: bool) -> Result<Begun, CommandError> {
+        let Some(folder) = &self.folder else {
+            self.warn();
+            return Ok(Begun::New);
+        };
+        let begun = folder.begin(&self.run, state, force)?;
+        self.warn();
+        let path = folder.folder().path().display();
+        match &begun {
+            Begun::New => {}
+            Begun::Replaced => {
+                terminal::note(&format!("note: the results in {path} are replaced"));
+            }
+            Begun::Unfinished(state) => {
+                let (done, all) = self.progress(state);
+                terminal::note(&format!(
+                    "note: {path} contains this run with {done} of {all} runs; it is continued"
+                ));
+            }
+            Begun::Finished(_) => note_finished(folder.folder(), "this run"),
+            Begun::FinishedShard => note_finished(folder.folder(), "this shard"),
         }
+        Ok(begun)
+    }
+
+    /// The runs of all learners together: done, and all of this shard.
+    fn progress(&self, state: &State) -> (u64, u64) {
+        let done = state.learners.iter().map(|l| l.done.len()).sum();
+        let share = self.run.experiment.share();
+        let all = (share.end - share.start).saturating_mul(state.learners.len() as u64);
+        (done, all)
+    }
+
+    fn save(&self, state: &State, records: Option<&RecordWriter>) -> Result<(), CommandError> {
+        if let Some(folder) = &self.folder {
+            records.map_or(Ok(()), RecordWriter::sync)?;
+            folder.save(&self.run, state)?;
+        }
+        Ok(())
     }
 
     /// Plays the runs that are not done, with a progress bar, and writes the results.
@@ -117,6 +169,11 @@ impl Session {
         let bar = terminal::progress(0);
         bar.set_message("running");
         let mut not_saved = None;
+        let folder = self.folder.as_ref();
+        let records = folder
+            .map(|folder| folder.record_writer(&self.run))
+            .transpose()?;
+        let records = RefCell::new(records.flatten());
         let mut control = Control {
             threads: self.threads,
             stop: stop_on_ctrl_c(),
@@ -124,11 +181,15 @@ impl Session {
                 bar.set_length(progress.total);
                 bar.set_position(progress.done);
                 if let Some(state) = state {
-                    not_saved = self.save(state).err();
+                    not_saved = self.save(state, records.borrow().as_ref()).err();
                 }
             },
         };
-        let finish = self.run.experiment.run(&mut state, &mut control);
+        let sink = &mut |learner, runs| match &mut *records.borrow_mut() {
+            Some(records) => records.write(learner, runs),
+            None => Ok(()),
+        };
+        let finish = self.run.experiment.run_into(&mut state, &mut control, sink);
         bar.finish_and_clear();
         let finish = match finish {
             Ok(finish) => finish,
@@ -141,7 +202,7 @@ impl Session {
             }
         };
         if finish == Finish::Stopped {
-            self.save(&state)?;
+            self.save(&state, records.borrow().as_ref())?;
             return Err(self.stopped(&state));
         }
         if let Some(error) = not_saved {
@@ -150,16 +211,20 @@ impl Session {
         }
         match &self.folder {
             Some(folder) if self.run.plan.shard != Shard::WHOLE => {
+                if let Some(records) = records.borrow().as_ref() {
+                    records.sync()?;
+                }
                 self.finish_shard(folder, &state)
             }
-            _ => self.finish(&state),
+            folder => {
+                let records = folder.as_ref().and_then(|folder| folder.records(&self.run));
+                self.finish(&state, records)
+            }
         }
     }
 
     fn stopped(&self, state: &State) -> CommandError {
-        let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
-        let share = self.run.experiment.share();
-        let all = (share.end - share.start).saturating_mul(state.learners.len() as u64);
+        let (done, all) = self.progress(state);
         let next = match &self.folder {
             None => "nothing was saved; --out DIR saves the state".into(),
             Some(folder) => {
@@ -171,11 +236,11 @@ impl Session {
     }
 
     /// Writes and shows the result of all runs.
-    fn finish(&self, state: &State) -> Result<(), CommandError> {
+    fn finish(&self, state: &State, records: Option<RecordReader>) -> Result<(), CommandError> {
         let result = self.run.document(state);
         let result = result.map_err(CommandError::of(&self.run.file))?;
         // The result is shown even if it cannot be written.
-        let written = self.write(&result, state);
+        let written = self.write(&result, state, records);
         show(&result, self.json)?;
         written
     }
@@ -183,8 +248,13 @@ impl Session {
     /// Writes a shard, to be merged with the others.
     fn finish_shard(&self, folder: &RunFolder, state: &State) -> Result<(), CommandError> {
         folder.finish_shard(&self.run, state)?;
+        self.show_shard()
+    }
+
+    fn show_shard(&self) -> Result<(), CommandError> {
         let (shard, share) = (self.run.plan.shard, self.run.experiment.share());
-        let path = folder.folder().path().display().to_string();
+        let folder = self.folder.as_ref().map(RunFolder::folder);
+        let path = folder.map_or(String::new(), |folder| folder.path().display().to_string());
         let document = json!({"shard": shard, "runs": [share.start, share.end], "folder": path});
         terminal::show(self.json, &document, || {
             let (part, all, shards) = (share.end - share.start, self.run.plan.runs, shard.of());
@@ -194,7 +264,12 @@ impl Session {
         })
     }
 
-    fn write(&self, result: &RunResult, state: &State) -> Result<(), CommandError> {
+    fn write(
+        &self,
+        result: &RunResult,
+        state: &State,
+        records: Option<RecordReader>,
+    ) -> Result<(), CommandError> {
         let Some(out) = &self.folder else {
             return Ok(());
         };
@@ -202,6 +277,12 @@ impl Session {
         out.write_result(result)?;
         folder.write("curve.csv", curve_csv(result).as_bytes())?;
         folder.write("problem.json", self.run.file.canonical().as_bytes())?;
+        match records {
+            Some(records) => self.write_runs(folder, records)?,
+            None => terminal::note(
+                "note: runs.csv and runs.parquet are not written: an earlier version of emab began this run",
+            ),
+        }
         match draw_curves(&series(result), &plot_options(result)) {
             Ok(picture) => write_picture(folder, "regret", &picture)?,
             Err(error) => terminal::note(&format!("note: no plot was drawn: {error}")),
@@ -213,6 +294,33 @@ impl Session {
             out.result_files()?.join(", "),
             folder.path().display()
         ));
+        Ok(())
+    }
+
+    /// Writes the table of single runs, as CSV and Parquet, in one pass over the records.
+    fn write_runs(&self, folder: &Folder, records: RecordReader) -> Result<(), CommandError> {
+        let experiment = &self.run.experiment;
+        let labels: Vec<&str> = experiment
+            .learners()
+            .iter()
+            .map(LearnerConfig::label)
+            .collect();
+        for (name, format, records) in [
+            ("runs.csv", Format::Csv, records.clone()),
+            ("runs.parquet", Format::Parquet, records),
+        ] {
+            let records = records.map(|record| Ok::<_, CommandError>(record?));
+            folder.write_with(name, |file| {
+                write_runs(
+                    format,
+                    &labels,
+                    experiment.recorded_episodes(),
+                    records,
+                    file,
+                )
+                .map(|_| ())
+            })?;
+        }
         Ok(())
     }
 
@@ -301,12 +409,16 @@ fn show(result: &RunResult, json: bool) -> Result<(), CommandError> {
         true => String::new(),
         false => format!("conditions: {}\n", result.conditions),
     };
+    let width = terminal::width();
+    let mut tables = vec![regret_table(result, width)];
+    tables.extend(group_notes(result));
+    tables.extend(Some(distribution_table(result, width)).filter(|table| !table.is_empty()));
     terminal::print(&format!(
         "{}: {} runs of {} episodes, seed {}; the benchmark earns {value} an episode{better}\n{conditions}{}",
         result.problem,
         result.runs,
         result.episodes,
         result.seed,
-        regret_table(result, terminal::width())
+        tables.join("\n")
     ))
 }

@@ -54,13 +54,13 @@ fn rejects_shards_that_do_not_belong_together() {
     dir.rejects_each(
         2,
         "
-        merge @/s1 @/s2 @/s3 --out @/s1              => s1 contains shard 1/3
-        merge @/s1 @/s2 @/s3 --out @/foreign         => foreign contains another sweep
-        merge @/s1 @/s2 @/s3 --out @/r1              => r1 contains results of `emab run`
-        merge @/r1 @/r2 @/r3 --out @/s1              => s1 contains a sweep
-        sweep @/sweep.toml --shard 2/3 --out @/s1    => s1 contains shard 1/3, and this is shard 2/3
-        sweep @/sweep.toml --out @/r1                => r1 contains results of `emab run`
-        run parity --episodes 20 --runs 6 --out @/s1 => s1 contains a sweep
+        merge @/s1 @/s2 @/s3 --out @/s1              => s1 is one of the folders to merge
+        merge @/s1 @/s2 @/s3 --out @/foreign         => foreign contains shard 3/3 of a sweep of | --force
+        merge @/s1 @/s2 @/s3 --out @/r1              => r1 contains shard 1/3 of a run of `parity` with feedbal
+        merge @/r1 @/r2 @/r3 --out @/s1              => s1 contains shard 1/3 of a sweep
+        sweep @/sweep.toml --shard 2/3 --out @/s1    => s1 contains shard 1/3 of a sweep | this call is shard 2/3
+        sweep @/sweep.toml --out @/r1                => r1 contains shard 1/3 of a run of
+        run parity --episodes 20 --runs 6 --out @/s1 => s1 contains shard 1/3 of a sweep of
         ",
     );
     assert_eq!(shard, dir.read("s1/sweep.json"));

@@ -13,7 +13,9 @@ use super::cell::Cell;
 use super::default_learners::default_learners;
 use crate::error::SimError;
 use crate::experiment::{BuildError, Control, Experiment};
-use crate::results::{ArenaCellResult, ArenaSetting, ExcludedLearner, Measured, REFERENCE};
+use crate::results::{
+    ArenaCellResult, ArenaSetting, ExcludedLearner, Measured, REFERENCE, RunRecord,
+};
 
 /// Episodes, runs and seed of an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +136,7 @@ impl ArenaEntrants {
             runs,
             seed,
             checkpoints: vec![episodes],
+            recorded: Some(Vec::new()),
         })
     }
 
@@ -154,11 +157,12 @@ impl ArenaEntrants {
         let Some(state) = Cell::run(&experiment, control)? else {
             return Ok(None);
         };
-        let finals = state.learners.first().and_then(|learner| learner.finals());
         let result = experiment.results(&state).pop();
-        let (Some(finals), Some(result)) = (finals, result) else {
+        let (Some(learner), Some(result)) = (state.learners.first(), result) else {
             return Ok(None);
         };
+        let last = |record: &RunRecord| record.at.last().map(|(regret, _)| *regret);
+        let finals = learner.records.iter().filter_map(last).collect();
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = match control.threads {
             0 => processors as u64,

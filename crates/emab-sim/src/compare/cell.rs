@@ -22,8 +22,10 @@ pub struct Cell {
     pub runs: u64,
     /// The seed.
     pub seed: u64,
-    /// The episodes at which regret is recorded; empty for the default.
+    /// The checkpoints; empty for the default.
     pub checkpoints: Vec<u64>,
+    /// The episodes at which single runs are recorded, besides the last; none if they are not recorded.
+    pub recorded: Option<Vec<u64>>,
 }
 
 impl Cell {
@@ -46,6 +48,9 @@ impl Cell {
             .runs(self.runs)
             .seed(self.seed)
             .checkpoints(self.checkpoints.clone());
+        if let Some(at) = &self.recorded {
+            builder = builder.record_runs(at.clone());
+        }
         if let Some(environment) = environment {
             builder = builder.environment(environment);
         }

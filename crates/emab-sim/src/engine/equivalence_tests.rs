@@ -26,7 +26,7 @@ fn run(experiment: &Experiment, by: Loop) -> State {
         stop: &stop,
         watch: &mut |_, _| {},
     };
-    let finish = experiment.run_with(&mut state, &mut control, by);
+    let finish = experiment.run_with(&mut state, &mut control, by, None);
     assert_eq!(finish.unwrap(), Finish::Complete);
     state.learners.iter_mut().for_each(|l| l.seconds = 0.0);
     state
@@ -43,6 +43,7 @@ fn compare(experiment: &Experiment) {
     for (plain, fast) in results.zip(experiment.results(&base)) {
         let label = &plain.label;
         assert_eq!(plain.steps, fast.steps, "{label}");
+        assert_eq!(plain.stuck, fast.stuck, "{label}");
         for (plain, fast) in plain.curve.iter().zip(&fast.curve) {
             assert_eq!(plain.gain.to_bits(), fast.gain.to_bits(), "{label}");
             // The reference loop adds losses one by one; the fast loop multiplies them by counts.
@@ -106,7 +107,7 @@ fn conditions_without_effect_change_no_bit() {
             reference(plain.clone().scenario(zero)),
             reference(plain.clone())
         );
-        // A second phase with the same model; choices are not counted where there are phases.
+        // A second phase with the same model; choices are not counted, nor stuck runs, where there are phases.
         let again = Scenario {
             phases: vec![ModelPhase {
                 first: 300,
@@ -115,7 +116,15 @@ fn conditions_without_effect_change_no_bit() {
             ..Scenario::default()
         };
         let plain = plain.count_choices(false);
-        assert_eq!(reference(plain.clone().scenario(again)), reference(plain));
+        let curves = |builder: ExperimentBuilder| {
+            let experiment = builder.build().unwrap();
+            let results = experiment.results(&run(&experiment, Loop::Reference));
+            results
+                .into_iter()
+                .map(|result| result.curve)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(curves(plain.clone().scenario(again)), curves(plain));
     }
 }
 

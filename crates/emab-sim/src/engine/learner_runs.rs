@@ -6,7 +6,10 @@ use emab::ConditionedEnvironment;
 use emab::learners::LearnerConfig;
 
 use crate::engine::choice_counts::RunChoiceCounts;
-use crate::engine::tally::Tally;
+use crate::engine::schedule::Schedule;
+use crate::engine::stuck::BenchmarkPairs;
+use crate::engine::tally::{Run, Tally};
+use crate::results::RunRecord;
 use crate::run_set::RunSet;
 
 /// All runs of one learner, shared by the worker threads.
@@ -16,7 +19,9 @@ pub(crate) struct LearnerRuns<'a> {
     pub(crate) environment: &'a ConditionedEnvironment,
     pub(crate) episodes: u64,
     pub(crate) seed: u64,
-    pub(crate) checkpoints: &'a [u64],
+    pub(crate) schedule: &'a Schedule,
+    /// The pairs of the benchmark, where stuck runs can be told.
+    pub(crate) benchmark: Option<&'a BenchmarkPairs>,
     pub(crate) done_before: RunSet,
     /// Whether choices are counted by step-state pair.
     pub(crate) count_choices: bool,
@@ -29,18 +34,32 @@ pub(crate) struct RunBlock {
     pub(crate) done: RunSet,
     pub(crate) tally: Tally,
     pub(crate) choices: RunChoiceCounts,
-    /// Each run with its regret at the last checkpoint.
-    pub(crate) finals: Vec<(u64, f64)>,
+    /// Regret and gain of each run, if they are recorded.
+    pub(crate) records: Vec<RunRecord>,
 }
 
 impl RunBlock {
-    /// A block of no runs, for this many checkpoints.
-    pub(crate) fn new(checkpoints: usize) -> RunBlock {
+    /// A block of no runs.
+    pub(crate) fn new(task: &LearnerRuns<'_>) -> RunBlock {
         RunBlock {
             done: RunSet::default(),
-            tally: Tally::new(checkpoints),
+            tally: Tally::new(task.schedule.curve.len(), task.benchmark.is_some()),
             choices: RunChoiceCounts::default(),
-            finals: Vec::new(),
+            records: Vec::new(),
+        }
+    }
+
+    /// Adds a finished run.
+    pub(crate) fn add(&mut self, task: &LearnerRuns<'_>, number: u64, run: &Run) {
+        self.tally.add(run, task.schedule);
+        self.done.insert(number..number + 1);
+        let recorded = &task.schedule.recorded;
+        if !recorded.is_empty() {
+            self.records.push(RunRecord {
+                run: number,
+                stuck: task.benchmark.map(|_| run.stuck),
+                at: recorded.iter().map(|&position| run.at[position]).collect(),
+            });
         }
     }
 }

@@ -12,7 +12,9 @@ pub(crate) mod paired_runs;
 pub(crate) mod players;
 pub(crate) mod pool;
 pub(crate) mod reference;
+pub(crate) mod schedule;
 pub(crate) mod simd;
+pub(crate) mod stuck;
 pub(crate) mod tables;
 pub(crate) mod tally;
 

@@ -18,6 +18,7 @@ use crate::engine::pool::{Pool, Queue, Worker};
 use crate::engine::simd::feedbal::{FeedBalPlayer, Indices};
 use crate::engine::simd::step_loop::{FastLearner, RunState, walk};
 use crate::engine::simd::{Fill, Level};
+use crate::engine::stuck::HalfCounts;
 use crate::engine::tables::{Growing, NONE, START, Tables, WORDS};
 use crate::engine::tally::Run;
 use crate::error::SimError;
@@ -131,6 +132,7 @@ impl<'a, P: PlayerState> PairedRunsWorker<'a, P> {
             record: Run::default(),
             episode: 0,
             paired: RegretBreakdown::default(),
+            half: HalfCounts::default(),
         });
         slots.iter_mut().for_each(|slot| slot.grow(tables));
         Ok(PairedRunsWorker {
@@ -162,7 +164,7 @@ impl<P: PlayerState> Worker for PairedRunsWorker<'_, P> {
             at_once: (EPISODES / task.episodes.max(1)).clamp(1, 1 << 16),
             queue,
             send,
-            gathered: RunBlock::new(task.checkpoints.len()),
+            gathered: RunBlock::new(task),
         };
         let failed = self.play(runs, &mut sink);
         if !sink.gathered.done.is_empty() {
@@ -200,14 +202,12 @@ impl Sink<'_> {
         state: &RunState<P>,
     ) {
         let gathered = &mut self.gathered;
-        gathered.tally.add(record);
-        gathered.finals.push((run, record.final_regret()));
-        gathered.done.insert(run..run + 1);
+        gathered.add(self.task, run, record);
         if self.task.count_choices {
             gathered.choices.add_run(tables, state);
         }
         if gathered.tally.runs() >= self.at_once {
-            let empty = RunBlock::new(self.task.checkpoints.len());
+            let empty = RunBlock::new(self.task);
             (self.send)(std::mem::replace(gathered, empty));
         }
     }
@@ -243,6 +243,7 @@ struct RunSlot<P> {
     episode: u64,
     /// Regret by cause, where counts do not give it.
     paired: RegretBreakdown,
+    half: HalfCounts,
 }
 
 impl<P: PlayerState> PairedRunsWorker<'_, P> {
@@ -252,7 +253,8 @@ impl<P: PlayerState> PairedRunsWorker<'_, P> {
         mut runs: impl Iterator<Item = u64>,
         sink: &mut Sink<'_>,
     ) -> Result<(), (u64, u64, PlayError)> {
-        let (level, seed, checkpoints) = (self.level, self.task.seed, self.task.checkpoints);
+        let (level, seed) = (self.level, self.task.seed);
+        let checkpoints = &self.task.schedule.episodes;
         for slot in &mut self.slots {
             slot.run = None;
         }
@@ -296,7 +298,7 @@ impl<P: PlayerState> PairedRunsWorker<'_, P> {
                         return Err((run, episode, error));
                     }
                     if slot.state.left == 0 {
-                        played += slot.record_checkpoint(tables, checkpoints, sink);
+                        played += slot.measure(tables, sink);
                     }
                 }
             }
@@ -404,14 +406,11 @@ impl<P: PlayerState> RunSlot<P> {
         Ok(())
     }
 
-    /// Records a checkpoint and returns the number of episodes since the one before.
-    fn record_checkpoint(
-        &mut self,
-        tables: &Tables,
-        checkpoints: &[u64],
-        sink: &mut Sink<'_>,
-    ) -> u64 {
+    /// Takes regret and gain at an episode of the schedule and returns the number of episodes since the one before.
+    fn measure(&mut self, tables: &Tables, sink: &mut Sink<'_>) -> u64 {
         self.state.left = u64::MAX;
+        let (schedule, benchmark) = (sink.task.schedule, sink.task.benchmark);
+        let checkpoints = &schedule.episodes;
         let Some(run) = self.run else { return 0 };
         let (state, record) = (&self.state, &mut self.record);
         let passed = record.at.len();
@@ -426,6 +425,10 @@ impl<P: PlayerState> RunSlot<P> {
         };
         record.gain = state.gain;
         record.at.push((record.regret.total(), record.gain));
+        let taken = |at| state.player.count(at);
+        if let Some(pairs) = benchmark.filter(|_| schedule.half == Some(passed)) {
+            self.half.keep(pairs, tables, &visited, taken);
+        }
         let played = episode - self.episode;
         self.episode = episode;
         match checkpoints.get(passed + 1) {
@@ -436,6 +439,9 @@ impl<P: PlayerState> RunSlot<P> {
                     .iter()
                     .map(|&row| state.player.count(row as usize + stop));
                 record.steps = visits.sum();
+                let late = benchmark.filter(|_| schedule.half.is_some());
+                record.stuck =
+                    late.is_some_and(|pairs| self.half.is_stuck(pairs, tables, &visited, taken));
                 sink.done(tables, run, record, state);
                 self.run = None;
             }

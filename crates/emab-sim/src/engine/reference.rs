@@ -12,6 +12,7 @@ use emab::{Action, ConditionedEnvironment, Environment, Learner, Role, Stream};
 use crate::engine::choice_counts::RunChoiceCounts;
 use crate::engine::learner_runs::{LearnerRuns, RunBlock};
 use crate::engine::pool::{Queue, Worker};
+use crate::engine::stuck::LateCounts;
 use crate::engine::tally::Run;
 use crate::error::SimError;
 
@@ -27,6 +28,7 @@ pub(crate) struct RunWorker<'a> {
     learners: Vec<Box<dyn Learner + Send>>,
     run: Run,
     recorder: Option<ChoiceRecorder>,
+    late: Option<LateCounts<'a>>,
 }
 
 impl Worker for RunWorker<'_> {
@@ -52,7 +54,7 @@ impl RunWorker<'_> {
         runs: Range<u64>,
         queue: &Queue<'_>,
     ) -> Result<Option<RunBlock>, (u64, SimError)> {
-        let mut block = RunBlock::new(self.task.checkpoints.len());
+        let mut block = RunBlock::new(self.task);
         for run in runs {
             if self.task.done_before.contains(run) {
                 continue;
@@ -61,9 +63,7 @@ impl RunWorker<'_> {
                 // The counts include half a run, so the whole block is played again later.
                 return Ok(None);
             }
-            block.tally.add(&self.run);
-            block.finals.push((run, self.run.final_regret()));
-            block.done.insert(run..run + 1);
+            block.add(self.task, run, &self.run);
         }
         if let Some(recorder) = &mut self.recorder {
             block.choices = recorder.take();
@@ -89,6 +89,7 @@ impl<'a> RunWorker<'a> {
             learners: (0..models).map(build).collect::<Result<_, _>>()?,
             run: Run::default(),
             recorder: task.count_choices.then(recorder),
+            late: task.benchmark.map(LateCounts::new),
         })
     }
 
@@ -103,9 +104,12 @@ impl<'a> RunWorker<'a> {
         let run = &mut self.run;
         run.at.clear();
         (run.regret, run.gain, run.steps) = Default::default();
+        let schedule = self.task.schedule;
+        let half = schedule.half.map(|position| schedule.episodes[position]);
+        let half = half.unwrap_or(u64::MAX);
         let mut played_here = 0;
         let (mut counted, mut counted_steps) = (0, 0);
-        for &checkpoint in self.task.checkpoints {
+        for &checkpoint in &schedule.episodes {
             while played_here < checkpoint {
                 let pause = checkpoint.min(counted + STOP_CHECK_EPISODES);
                 while played_here < pause && run.steps - counted_steps < STOP_CHECK_STEPS {
@@ -121,6 +125,9 @@ impl<'a> RunWorker<'a> {
                     run.steps += episode.steps() as u64;
                     if let Some(recorder) = &mut self.recorder {
                         recorder.episode(environment);
+                    }
+                    if let Some(late) = self.late.as_mut().filter(|_| played_here > half) {
+                        late.episode(environment);
                     }
                 }
                 if played_here < checkpoint {
@@ -138,6 +145,7 @@ impl<'a> RunWorker<'a> {
         if let Some(recorder) = &mut self.recorder {
             recorder.end_run();
         }
+        run.stuck = self.late.as_mut().is_some_and(LateCounts::end_run);
         Ok(true)
     }
 }

@@ -1,11 +1,12 @@
-//! Results of many runs: exact sums at each checkpoint. Single runs are not stored.
+//! Results of many runs: exact sums and the distribution of the regret at each checkpoint.
 
 use crate::results::CurvePoint;
 use emab::RegretBreakdown;
-use emab::stats::Moments;
+use emab::stats::{Moments, Sample, TwoGroups};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::choice_counts::ChoiceCounts;
+use crate::engine::schedule::Schedule;
 
 /// Regret and gain at each checkpoint, summed over runs without rounding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,12 @@ pub struct Tally {
     regret: Vec<Moments>,
     gain: Vec<Moments>,
     causes: [Moments; 3],
+    /// The regret of all runs at each checkpoint; none in states of earlier versions.
+    #[serde(default)]
+    samples: Option<Vec<Sample>>,
+    /// Stuck runs; none where they cannot be told, and in states of earlier versions.
+    #[serde(default)]
+    stuck: Option<u64>,
     /// Steps taken.
     pub steps: u64,
     /// Choices by step-state pair, if they are recorded.
@@ -26,23 +33,20 @@ pub(crate) struct Run {
     pub(crate) regret: RegretBreakdown,
     pub(crate) gain: f64,
     pub(crate) steps: u64,
-    /// Regret and gain at the checkpoints passed.
+    /// Regret and gain at the episodes of the schedule that have passed.
     pub(crate) at: Vec<(f64, f64)>,
-}
-
-impl Run {
-    /// Regret at the last checkpoint passed.
-    pub(crate) fn final_regret(&self) -> f64 {
-        self.at.last().map_or(0.0, |at| at.0)
-    }
+    /// Whether it is stuck, at its end.
+    pub(crate) stuck: bool,
 }
 
 impl Tally {
-    /// A tally of no runs, for this many checkpoints.
-    pub fn new(checkpoints: usize) -> Tally {
+    /// A tally of no runs, for this many checkpoints; `stuck` says whether stuck runs can be told.
+    pub(crate) fn new(checkpoints: usize, stuck: bool) -> Tally {
         Tally {
             regret: vec![Moments::default(); checkpoints],
             gain: vec![Moments::default(); checkpoints],
+            samples: Some(vec![Sample::default(); checkpoints]),
+            stuck: stuck.then_some(0),
             ..Tally::default()
         }
     }
@@ -50,8 +54,12 @@ impl Tally {
     /// Whether every sum is over the same runs, at this many checkpoints.
     pub(crate) fn is_whole(&self, checkpoints: usize) -> bool {
         let sums = self.regret.iter().chain(&self.gain).chain(&self.causes);
+        let samples = |samples: &Vec<Sample>| {
+            samples.len() == checkpoints && samples.iter().all(|s| s.count() == self.runs())
+        };
         self.regret.len() == checkpoints
             && self.gain.len() == checkpoints
+            && self.samples.as_ref().is_none_or(samples)
             && sums.map(Moments::count).all(|count| count == self.runs())
     }
 
@@ -60,11 +68,16 @@ impl Tally {
         self.causes[0].count()
     }
 
-    pub(crate) fn add(&mut self, run: &Run) {
-        for ((regret, gain), at) in self.regret.iter_mut().zip(&mut self.gain).zip(&run.at) {
-            regret.add(at.0);
-            gain.add(at.1);
+    pub(crate) fn add(&mut self, run: &Run, schedule: &Schedule) {
+        for (i, &position) in schedule.curve.iter().enumerate() {
+            let (regret, gain) = run.at[position];
+            self.regret[i].add(regret);
+            self.gain[i].add(gain);
+            if let Some(samples) = &mut self.samples {
+                samples[i].add(regret);
+            }
         }
+        self.stuck = self.stuck.map(|stuck| stuck + u64::from(run.stuck));
         let causes = run.regret;
         let causes = [causes.early_stop, causes.late_stop, causes.wrong_action];
         for (sum, cause) in self.causes.iter_mut().zip(causes) {
@@ -80,6 +93,17 @@ impl Tally {
         for (mine, theirs) in pairs.chain(self.causes.iter_mut().zip(&other.causes)) {
             mine.merge(theirs);
         }
+        match (&mut self.samples, &other.samples) {
+            (Some(mine), Some(theirs)) => {
+                let pairs = mine.iter_mut().zip(theirs);
+                pairs.for_each(|(mine, theirs)| mine.merge(theirs));
+            }
+            (mine, _) => *mine = None,
+        }
+        self.stuck = self
+            .stuck
+            .zip(other.stuck)
+            .map(|(mine, theirs)| mine + theirs);
         self.steps += other.steps;
     }
 
@@ -112,10 +136,12 @@ impl Tally {
 
     /// The curve at these checkpoints.
     pub fn curve(&self, checkpoints: &[u64]) -> Vec<CurvePoint> {
+        let sample = |i: usize| self.samples.as_ref().and_then(|samples| samples.get(i));
         checkpoints
             .iter()
             .zip(self.regret.iter().zip(&self.gain))
-            .map(|(&episode, (regret, gain))| CurvePoint {
+            .enumerate()
+            .map(|(i, (&episode, (regret, gain)))| CurvePoint {
                 episode,
                 regret: regret.mean(),
                 stderr: regret.stderr(),
@@ -123,9 +149,20 @@ impl Tally {
                 gain_stderr: gain.stderr(),
                 // Set by `LearnerResult::against_optimum`.
                 regret_optimal: None,
-                quantiles: None,
+                quantiles: sample(i).and_then(Sample::quantiles),
             })
             .collect()
+    }
+
+    /// The share of stuck runs, if it is known.
+    pub fn stuck(&self) -> Option<f64> {
+        self.stuck
+            .map(|stuck| stuck as f64 / self.runs().max(1) as f64)
+    }
+
+    /// Two groups of runs by their regret at the last checkpoint, if there are two.
+    pub fn groups(&self) -> Option<TwoGroups> {
+        self.samples.as_ref()?.last()?.two_groups()
     }
 
     /// The causes of the regret at the last checkpoint.

@@ -30,6 +30,9 @@ pub enum BuildError {
     /// The checkpoints are invalid.
     #[error(transparent)]
     Checkpoints(#[from] CheckpointError),
+    /// The episodes at which single runs are recorded are invalid.
+    #[error("recorded episodes: {0}")]
+    Recorded(CheckpointError),
     /// The number of episodes or runs is 0.
     #[error("`{0}` must be at least 1, got 0")]
     Zero(&'static str),
@@ -103,6 +106,7 @@ pub struct ExperimentBuilder {
     runs: u64,
     seed: u64,
     checkpoints: Vec<u64>,
+    recorded: Option<Vec<u64>>,
     count_choices: bool,
     shard: Shard,
     environment: Option<Arc<ConditionedEnvironment>>,
@@ -118,6 +122,7 @@ impl ExperimentBuilder {
             runs: 100,
             seed: 1,
             checkpoints: Vec::new(),
+            recorded: None,
             count_choices: false,
             shard: Shard::WHOLE,
             environment: None,
@@ -160,6 +165,12 @@ impl ExperimentBuilder {
     /// The episodes at which regret is recorded, besides the last one. Default: [`log_spaced`].
     pub fn checkpoints(mut self, at: Vec<u64>) -> Self {
         self.checkpoints = at;
+        self
+    }
+
+    /// Records regret and gain of every run, at the last episode and at these, which are checkpoints too. Default: no records.
+    pub fn record_runs(mut self, at: Vec<u64>) -> Self {
+        self.recorded = Some(at);
         self
     }
 
@@ -218,10 +229,16 @@ impl ExperimentBuilder {
                 return Err(BuildError::Zero(name));
             }
         }
-        let checkpoints = match self.checkpoints.is_empty() {
+        let mut checkpoints = match self.checkpoints.is_empty() {
             true => log_spaced(self.episodes),
-            false => check_checkpoints(self.checkpoints, self.episodes)?,
+            false => self.checkpoints,
         };
+        let recorded = match self.recorded {
+            None => Vec::new(),
+            Some(at) => check_checkpoints(at, self.episodes).map_err(BuildError::Recorded)?,
+        };
+        checkpoints.extend(&recorded);
+        let checkpoints = check_checkpoints(checkpoints, self.episodes)?;
         let environment = match self.environment {
             Some(environment) => environment,
             None => {
@@ -253,6 +270,7 @@ impl ExperimentBuilder {
             runs: self.runs,
             seed: self.seed,
             checkpoints,
+            recorded,
             count_choices: self.count_choices,
             shard: self.shard,
             environment,

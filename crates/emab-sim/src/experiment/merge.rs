@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use super::record_file::RecordReader;
 use super::result_folder::{Folder, FolderError, quoted};
+use super::run::Experiment;
 use super::run_folder::{PlannedRun, RunPlan, read_shard};
 use super::state::State;
 use crate::VERSION;
@@ -82,8 +84,18 @@ fn shortened(value: &str) -> String {
     }
 }
 
-/// Merges the finished shards of a run; the state is the one of the undivided run.
-pub fn merge_runs(folders: &[Folder]) -> Result<(PlannedRun, State), FolderError> {
+/// The shards of a run, merged.
+pub struct MergedRun {
+    /// The undivided run.
+    pub run: PlannedRun,
+    /// Its state.
+    pub state: State,
+    /// The records of its runs; none if the shards have none.
+    pub records: Option<RecordReader>,
+}
+
+/// Merges the finished shards of a run.
+pub fn merge_runs(folders: &[Folder]) -> Result<MergedRun, FolderError> {
     let shards = folders.iter().map(read_shard);
     let shards = shards.collect::<Result<Vec<_>, _>>()?;
     let parts: Vec<ShardFolder<'_>> = shards
@@ -103,10 +115,17 @@ pub fn merge_runs(folders: &[Folder]) -> Result<(PlannedRun, State), FolderError
                     "list of checkpoints",
                     format!("{:?}", saved.plan.checkpoints),
                 ),
+                (
+                    "list of recorded episodes",
+                    format!("{:?}", saved.plan.recorded),
+                ),
             ],
         })
         .collect();
     check_shards(shards.first().map_or("", |first| &first.version), &parts)?;
+    let mut order: Vec<(Shard, &Folder)> =
+        parts.iter().map(|part| part.shard).zip(folders).collect();
+    order.sort_by_key(|(shard, _)| shard.number());
     let mut shards = shards.into_iter();
     let Some(first) = shards.next() else {
         return Err(FolderError::Conflict("there is nothing to merge".into()));
@@ -125,5 +144,16 @@ pub fn merge_runs(folders: &[Folder]) -> Result<(PlannedRun, State), FolderError
         let what = "the shards together do not have all runs";
         return Err(FolderError::Damaged("a shard".into(), what.into()));
     }
-    Ok((run, state))
+    let part = |shard| Experiment {
+        shard,
+        ..run.experiment.clone()
+    };
+    let parts = order.into_iter();
+    let parts: Vec<_> = parts.map(|(shard, folder)| (folder, part(shard))).collect();
+    let records = RecordReader::open(&parts);
+    Ok(MergedRun {
+        run,
+        state,
+        records,
+    })
 }

@@ -17,10 +17,12 @@ use crate::engine::learner_runs::{LearnerRuns, RunBlock};
 use crate::engine::paired_runs::{PlayerKind, play_paired};
 use crate::engine::pool::{Pool, TICK};
 use crate::engine::reference::RunWorker;
+use crate::engine::schedule::Schedule;
 use crate::engine::simd::Level;
+use crate::engine::stuck::{self, BenchmarkPairs};
 use crate::engine::tables::Tables;
 use crate::error::SimError;
-use crate::results::{LearnerResult, ReferenceValues, RunResult, StateRegret};
+use crate::results::{LearnerResult, ReferenceValues, RunRecord, RunResult, StateRegret};
 use crate::shard::Shard;
 
 /// Learners on a problem, ready to run: the problem is solved and each learner can be built.
@@ -35,6 +37,8 @@ pub struct Experiment {
     pub(super) seed: u64,
     /// Increasing; the last one is `episodes`.
     pub(super) checkpoints: Vec<u64>,
+    /// Some of the checkpoints; the last one is `episodes`. Empty if single runs are not recorded.
+    pub(super) recorded: Vec<u64>,
     pub(super) count_choices: bool,
     pub(crate) shard: Shard,
     /// The problem under its scenario, with its reachable pairs enumerated and its benchmark solved.
@@ -69,6 +73,9 @@ pub struct Control<'a> {
     pub watch: &'a mut dyn FnMut(Progress, Option<&State>),
 }
 
+/// Takes the records of finished runs: the position of the learner, and its runs in any order.
+pub type RunSink<'a> = dyn FnMut(usize, Vec<RunRecord>) -> Result<(), SimError> + 'a;
+
 /// Interval between two states to save.
 const SAVE: Duration = Duration::from_secs(10);
 
@@ -93,6 +100,11 @@ impl Experiment {
     /// The learners, each on the same runs.
     pub fn learners(&self) -> &[LearnerConfig] {
         &self.learners
+    }
+
+    /// The episodes at which single runs are recorded; empty if they are not.
+    pub fn recorded_episodes(&self) -> &[u64] {
+        &self.recorded
     }
 
     /// The scenario that the problem is played under.
@@ -141,7 +153,19 @@ impl Experiment {
     /// another experiment or an episode fails.
     pub fn run(&self, state: &mut State, control: &mut Control<'_>) -> Result<Finish, SimError> {
         self.check(state)?;
-        self.run_with(state, control, self.fastest())
+        self.run_with(state, control, self.fastest(), None)
+    }
+
+    /// The same, with the records of single runs going to `sink` instead of the state, so that memory does not grow with the
+    /// number of runs. The records of a run reach it before the run is part of a state.
+    pub fn run_into(
+        &self,
+        state: &mut State,
+        control: &mut Control<'_>,
+        sink: &mut RunSink<'_>,
+    ) -> Result<Finish, SimError> {
+        self.check(state)?;
+        self.run_with(state, control, self.fastest(), Some(sink))
     }
 
     /// The same with a given loop.
@@ -150,6 +174,7 @@ impl Experiment {
         state: &mut State,
         control: &mut Control<'_>,
         by: Loop,
+        mut sink: Option<&mut RunSink<'_>>,
     ) -> Result<Finish, SimError> {
         let choices = self
             .count_choices
@@ -165,6 +190,11 @@ impl Experiment {
             Loop::PairedRuns(_) => Tables::whole(environment.environment_mut())?,
             Loop::Reference => None,
         };
+        let benchmark = match stuck::is_known(&environment) {
+            true => Some(BenchmarkPairs::new(environment.environment_mut())?),
+            false => None,
+        };
+        let schedule = Schedule::new(&self.checkpoints, &self.recorded);
         let share = self.share();
         let runs = share.end - share.start;
         let all = runs.saturating_mul(self.learners.len() as u64);
@@ -175,11 +205,13 @@ impl Experiment {
             let shared = SharedRun {
                 environment: &environment,
                 tables: tables.as_ref(),
+                schedule: &schedule,
+                benchmark: benchmark.as_ref(),
                 by,
                 played: &played,
                 total,
             };
-            self.run_learner(i, state, &shared, control)?;
+            self.run_learner(i, state, &shared, control, sink.as_deref_mut())?;
             if i + 1 < self.learners.len() {
                 let done = played.load(Ordering::Relaxed);
                 (control.watch)(Progress { done, total }, Some(state));
@@ -201,9 +233,10 @@ impl Experiment {
         state: &mut State,
         shared: &SharedRun<'_>,
         control: &mut Control<'_>,
+        mut sink: Option<&mut RunSink<'_>>,
     ) -> Result<(), SimError> {
         let began = Instant::now();
-        let before = state.learners[i].clone();
+        let seconds_before = state.learners[i].seconds;
         let config = &self.learners[i];
         let (played, total) = (shared.played, shared.total);
         let task = LearnerRuns {
@@ -211,9 +244,10 @@ impl Experiment {
             environment: shared.environment,
             episodes: self.episodes,
             seed: self.seed,
-            checkpoints: &self.checkpoints,
-            count_choices: before.tally.choices.is_some(),
-            done_before: before.done,
+            schedule: shared.schedule,
+            benchmark: shared.benchmark,
+            count_choices: state.learners[i].tally.choices.is_some(),
+            done_before: state.learners[i].done.clone(),
             played,
         };
         let pool = Pool {
@@ -227,21 +261,31 @@ impl Experiment {
             total,
         };
         let (mut reported, mut saved) = (began, began);
+        let mut not_recorded = None;
         let mut receive = |block: Option<RunBlock>| {
             let learner = &mut state.learners[i];
             if let Some(block) = block {
+                match &mut sink {
+                    Some(sink) if !block.records.is_empty() => {
+                        if let Err(error) = sink(i, block.records) {
+                            not_recorded.get_or_insert(error);
+                            control.stop.store(true, Ordering::Relaxed);
+                            return;
+                        }
+                    }
+                    _ => learner.records.extend(block.records),
+                }
                 learner.tally.merge(&block.tally);
                 if let Some(sum) = &mut learner.tally.choices {
                     sum.add(&block.choices);
                 }
                 learner.done.merge(&block.done);
-                learner.finals.extend(block.finals);
             }
             if reported.elapsed() < TICK {
                 return;
             }
             reported = Instant::now();
-            learner.seconds = before.seconds + began.elapsed().as_secs_f64();
+            learner.seconds = seconds_before + began.elapsed().as_secs_f64();
             let save = saved.elapsed() >= SAVE;
             if save {
                 saved = reported;
@@ -260,9 +304,11 @@ impl Experiment {
             }
             Loop::Reference => pool.run(|| RunWorker::new(&task), &mut receive),
         };
-        state.learners[i].seconds = before.seconds + began.elapsed().as_secs_f64();
+        let learner = &mut state.learners[i];
+        learner.seconds = seconds_before + began.elapsed().as_secs_f64();
+        learner.records.sort_unstable_by_key(|record| record.run);
         (control.watch)(progress(), None);
-        ended
+        not_recorded.map_or(ended, Err)
     }
 
     /// The regret of each learner by step-state pair, if choices were counted.
@@ -313,8 +359,8 @@ impl Experiment {
                     .collect(),
                 curve: learner.tally.curve(&self.checkpoints),
                 causes: learner.tally.causes(),
-                stuck: None,
-                groups: None,
+                stuck: learner.tally.stuck(),
+                groups: learner.tally.groups(),
                 steps: learner.tally.steps,
                 seconds: learner.seconds,
             })
@@ -326,6 +372,8 @@ impl Experiment {
 struct SharedRun<'a> {
     environment: &'a ConditionedEnvironment,
     tables: Option<&'a Tables>,
+    schedule: &'a Schedule,
+    benchmark: Option<&'a BenchmarkPairs>,
     by: Loop,
     played: &'a AtomicU64,
     total: u64,

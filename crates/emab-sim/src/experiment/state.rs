@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
+use crate::engine::stuck;
 use crate::engine::tally::Tally;
 use crate::error::SimError;
+use crate::results::RunRecord;
 use crate::run_set::RunSet;
 use crate::shard::Shard;
 
@@ -15,8 +17,8 @@ pub struct State {
     pub learners: Vec<LearnerState>,
 }
 
-/// The state of one learner. Equality compares what is saved; the regret of single runs is not saved.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The state of one learner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LearnerState {
     /// The finished runs.
     pub done: RunSet,
@@ -24,26 +26,9 @@ pub struct LearnerState {
     pub tally: Tally,
     /// The time they took.
     pub seconds: f64,
-    /// Each run with its regret at the last checkpoint, in order of completion.
-    #[serde(skip)]
-    pub(super) finals: Vec<(u64, f64)>,
-}
-
-impl PartialEq for LearnerState {
-    fn eq(&self, other: &LearnerState) -> bool {
-        (&self.done, &self.tally, self.seconds) == (&other.done, &other.tally, other.seconds)
-    }
-}
-
-impl LearnerState {
-    /// The regret of each run at the last checkpoint, by run; paired comparisons use it. None if some runs were read from
-    /// a file, which stores only their sums.
-    pub fn finals(&self) -> Option<Vec<f64>> {
-        let mut finals = self.finals.clone();
-        finals.sort_unstable_by_key(|(run, _)| *run);
-        let complete = finals.len() as u64 == self.done.len();
-        complete.then(|| finals.into_iter().map(|(_, regret)| regret).collect())
-    }
+    /// The recorded runs, in order, unless they went to a [`RunSink`](super::RunSink).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub records: Vec<RunRecord>,
 }
 
 impl Experiment {
@@ -51,9 +36,9 @@ impl Experiment {
     pub fn state(&self) -> State {
         let learner = LearnerState {
             done: RunSet::default(),
-            tally: Tally::new(self.checkpoints.len()),
+            tally: Tally::new(self.checkpoints.len(), stuck::is_known(&self.environment)),
             seconds: 0.0,
-            finals: Vec::new(),
+            records: Vec::new(),
         };
         State {
             learners: vec![learner; self.learners.len()],
@@ -105,7 +90,8 @@ impl Experiment {
                 ))?;
             mine.done = done;
             mine.seconds += theirs.seconds;
-            mine.finals.extend(&theirs.finals);
+            mine.records.extend_from_slice(&theirs.records);
+            mine.records.sort_unstable_by_key(|record| record.run);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ mod arena;
 mod column;
 mod guarantee;
 mod number;
+mod record;
 mod run;
 
 pub use arena::{
@@ -13,4 +14,5 @@ pub use arena::{
 pub use column::{Column, Values};
 pub use guarantee::{Guarantee, GuaranteeVerdict};
 pub use number::{fixed, number};
+pub use record::RunRecord;
 pub use run::{CurvePoint, LearnerResult, ReferenceValues, RunResult, StateRegret};

@@ -162,7 +162,7 @@ impl Answer {
 }
 
 /// What serde and its formats say, and the service does not.
-const PARSER_PHRASES: [&str; 20] = [
+const PARSER_PHRASES: [&str; 21] = [
     "invalid type",
     "invalid value",
     "invalid length",

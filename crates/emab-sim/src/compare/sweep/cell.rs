@@ -287,6 +287,7 @@ impl SweepCell {
                 runs: file.runs,
                 seed: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
                 checkpoints: file.checkpoints.clone(),
+                recorded: None,
             },
         })
     }

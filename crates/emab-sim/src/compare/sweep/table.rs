@@ -54,27 +54,34 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
     add("seed", counts(&|cell, _| Some(cell.seed)));
     let episode = |cell: &SweepCellResult, i: usize| Some(cell.result.curve[i].episode);
     add("episode", counts(&episode));
-    let curve: [(&str, PointValue); 5] = [
+    let curve: [(&str, PointValue); 10] = [
         ("regret", |point| Some(point.regret)),
         ("stderr", |point| Some(point.stderr)),
         ("gain", |point| Some(point.gain)),
         ("gain_stderr", |point| Some(point.gain_stderr)),
         ("regret_optimal", |point| point.regret_optimal),
+        ("q05", |point| Some(point.quantiles?.q05)),
+        ("q25", |point| Some(point.quantiles?.q25)),
+        ("q50", |point| Some(point.quantiles?.q50)),
+        ("q75", |point| Some(point.quantiles?.q75)),
+        ("q95", |point| Some(point.quantiles?.q95)),
     ];
     for (name, of) in curve {
         add(name, numbers(&|cell, i| of(&cell.result.curve[i])));
     }
-    // Causes are known only at the last checkpoint.
+    // Causes and stuck runs are known only at the last checkpoint.
+    let last = |cell: &SweepCellResult, i| i + 1 == cell.result.curve.len();
     let causes: [(&str, CauseValue); 3] = [
         ("early_stop", |causes| causes.early_stop),
         ("late_stop", |causes| causes.late_stop),
         ("wrong_action", |causes| causes.wrong_action),
     ];
     for (name, of) in causes {
-        let last = |cell: &SweepCellResult, i| i + 1 == cell.result.curve.len();
         let value = |cell: &SweepCellResult, i| last(cell, i).then(|| of(&cell.result.causes));
         add(name, numbers(&value));
     }
+    let stuck = |cell: &SweepCellResult, i| cell.result.stuck.filter(|_| last(cell, i));
+    add("stuck", numbers(&stuck));
     let benchmark = |cell: &SweepCellResult, _| Some(cell.reference.benchmark_value);
     add("benchmark_value", numbers(&benchmark));
     let optimum = |cell: &SweepCellResult, _| cell.reference.optimal_value;
