@@ -128,7 +128,7 @@ pub struct Serve {
     #[arg(long, value_name = "IP", requires = "person_header")]
     pub trusted_proxy: Vec<IpAddr>,
     /// Requests per second for each token; 0 means no limit.
-    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = rate)]
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = rate, allow_negative_numbers = true)]
     pub rate: u32,
     /// Log level: `error`, `warn`, `info` or `debug` (every request). The log is JSON lines on standard error.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
@@ -294,7 +294,7 @@ pub struct Policy {
     /// A file of `Learner.save`, or `-` for standard input.
     pub file: String,
     /// Show all actions at this step, in the state of --state.
-    #[arg(long, value_name = "T", requires = "state", value_parser = count)]
+    #[arg(long, value_name = "T", requires = "state", value_parser = count, allow_negative_numbers = true)]
     pub step: Option<u64>,
     /// The state, by its name or its number from 0.
     #[arg(long, value_name = "X", requires = "step")]
@@ -318,7 +318,7 @@ pub struct Bounds {
     /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
     pub problem: String,
     /// The number of episodes.
-    #[arg(long, value_name = "N", default_value = "10000", value_parser = count)]
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = count, allow_negative_numbers = true)]
     pub episodes: u64,
     /// The probability that the confidence bounds may fail, or `1/n` [default: from the problem file].
     #[arg(long, value_name = "D")]
@@ -350,20 +350,20 @@ pub struct Verify {
     )]
     pub learner: String,
     /// Episodes in each run.
-    #[arg(long, value_name = "N", default_value = "10000", value_parser = count)]
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = count, allow_negative_numbers = true)]
     pub episodes: u64,
     /// A condition that replaces the one in the problem file; may be repeated: missing_costs=0.1, missing_costs=0:0.8 (by
     /// feedback), missing_rewards=0.1. No others apply.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
     /// Independent runs; 368 are needed to show that a probability of 0.01 holds.
-    #[arg(long, value_name = "R", default_value = "1000", value_parser = count)]
+    #[arg(long, value_name = "R", default_value = "1000", value_parser = count, allow_negative_numbers = true)]
     pub runs: u64,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole, allow_negative_numbers = true)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = threads)]
+    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
 }
 
@@ -376,19 +376,19 @@ pub struct Run {
     #[arg(long, value_name = "NAME[:key=value,...]")]
     pub learner: Vec<String>,
     /// Episodes in each run [default: 10000].
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub episodes: Option<u64>,
     /// Independent runs to average over [default: 100].
-    #[arg(long, value_name = "R", value_parser = count)]
+    #[arg(long, value_name = "R", value_parser = count, allow_negative_numbers = true)]
     pub runs: Option<u64>,
     /// The seed; the same seed gives the same bytes [default: 1].
-    #[arg(long, value_name = "S", value_parser = whole)]
+    #[arg(long, value_name = "S", value_parser = whole, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = threads)]
+    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
     /// Episodes at which to record regret [default: evenly spaced on a log axis].
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count)]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
     pub checkpoints: Vec<u64>,
     /// Episodes at which runs.csv and runs.parquet have the regret and the gain of every run, besides the last.
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count, requires = "out")]
@@ -423,10 +423,10 @@ pub struct Problems {
     #[arg(long, value_name = "FAMILY[:steps=3..8,...]")]
     pub random: Option<String>,
     /// The seed of the family.
-    #[arg(long, value_name = "S", default_value = "1", value_parser = whole, requires = "random")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole, allow_negative_numbers = true, requires = "random")]
     pub seed: u64,
     /// The number of problems; more than one need --out.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = count, requires = "random")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count, allow_negative_numbers = true, requires = "random")]
     pub count: u64,
     /// Write the problems into this folder, one file each. `emab arena DIR` compares learners on them.
     #[arg(long, value_name = "DIR", requires = "random")]
@@ -444,13 +444,13 @@ pub struct Arena {
     #[arg(long, value_name = "NAME[:key=value,...]")]
     pub learner: Vec<String>,
     /// Episodes in each run: the horizon at which learners are ranked [default: 5000].
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub episodes: Option<u64>,
     /// Rank the learners after this many episodes of longer runs [default: all episodes].
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub rank_at: Option<u64>,
     /// Runs, at least 2, the same for all learners [default: 40]; the most runs with --until-decided [default: 1000].
-    #[arg(long, value_name = "R", value_parser = count)]
+    #[arg(long, value_name = "R", value_parser = count, allow_negative_numbers = true)]
     pub runs: Option<u64>,
     /// Add runs, 50 at a time, until every pair of learners is decided or equivalent within the margin: by intervals that
     /// hold after all rounds at once.
@@ -460,10 +460,10 @@ pub struct Arena {
     #[arg(long, value_name = "M", value_parser = margin, requires = "until_decided", allow_negative_numbers = true)]
     pub margin: Option<f64>,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole, allow_negative_numbers = true)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = threads)]
+    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
     /// Few and short runs: about half a minute for all problems and learners, with wider intervals.
     #[arg(long)]
@@ -495,7 +495,7 @@ pub struct Sweep {
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = threads)]
+    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
 }
 
@@ -518,16 +518,16 @@ pub struct Reproduce {
     #[arg(long)]
     pub quick: bool,
     /// Runs of each curve of the figures; other experiments scale with it [default: 1000].
-    #[arg(long, value_name = "R", value_parser = count)]
+    #[arg(long, value_name = "R", value_parser = count, allow_negative_numbers = true)]
     pub runs: Option<u64>,
     /// Episodes in each run of the figures [default: 20000].
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub episodes: Option<u64>,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole, allow_negative_numbers = true)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = threads)]
+    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
     /// The folder for figures and report.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]

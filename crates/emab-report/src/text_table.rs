@@ -32,10 +32,12 @@ pub fn table(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
     text.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Wraps the lines of a text between words; lines that fit are kept as they are.
+/// Wraps the lines of a text between words; lines that fit are kept as they are, and so are words that are too long: a path or a
+/// secret is copied as a whole.
 ///
 /// ```
 /// assert_eq!(emab_report::wrap("- a note on widths", 10), "- a note\n  on\n  widths");
+/// assert_eq!(emab_report::wrap("in /a/long/path", 8), "in\n/a/long/path");
 /// ```
 pub fn wrap(text: &str, width: usize) -> String {
     let lines = text.split('\n').map(|line| {
@@ -48,7 +50,7 @@ pub fn wrap(text: &str, width: usize) -> String {
         let hanging = indent + if body.starts_with("- ") { 2 } else { 0 };
         let room = width.saturating_sub(hanging).max(NARROWEST);
         let (mark, body) = body.split_at(hanging - indent);
-        let wrapped = wrapped(body, room);
+        let wrapped = wrapped(body, room, false);
         let first = format!("{}{mark}", " ".repeat(indent));
         first + &wrapped.join(&format!("\n{}", " ".repeat(hanging)))
     });
@@ -194,7 +196,7 @@ fn render(columns: &[&Column<'_>], rows: usize, width: usize) -> String {
     let cells = |of: &dyn Fn(&Column<'_>) -> String| {
         let pairs = columns.iter().zip(&widths);
         pairs
-            .map(|(column, width)| wrapped(&of(column), *width))
+            .map(|(column, width)| wrapped(&of(column), *width, true))
             .collect()
     };
     let header = line(cells(&|column| column.header.into()));
@@ -246,8 +248,8 @@ fn unbroken(word: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// The lines of a text that is wrapped to a width.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+/// The lines of a text that is wrapped to a width; words that are wider are broken, or kept.
+fn wrapped(text: &str, width: usize, breaks: bool) -> Vec<String> {
     if text.width() <= width {
         return vec![text.to_owned()];
     }
@@ -263,7 +265,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
         if !line.is_empty() {
             lines.push(std::mem::take(&mut line));
         }
-        if word.width() <= width {
+        if word.width() <= width || !breaks {
             line = word;
             continue;
         }

@@ -78,19 +78,27 @@ pub fn parse_count(text: &str) -> Result<u64, &'static str> {
 /// assert_eq!(nearest("xyz", names), None);
 /// ```
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Nothing is that long, and the time grows with the square of the length.
+    // Limits on untrusted input: the time grows with the number of names and the square of their lengths.
     const LONGEST: usize = 200;
+    const MOST: usize = 10_000;
+    if word.len() > LONGEST {
+        return None;
+    }
     let word = folded(word);
-    let near = names.into_iter().filter_map(|name| {
-        let folded = folded(name);
-        if word.len() > LONGEST || folded.len() > LONGEST {
-            return None;
-        }
-        let distance = distance(&word, &folded);
-        let short = word.len().min(folded.len());
-        let part = short >= 4 && (word.starts_with(&folded) || folded.starts_with(&word));
-        (distance <= 1 + folded.len() / 4 || part).then_some((distance, name))
-    });
+    let short = names.into_iter().take(MOST);
+    let near = short
+        .filter(|name| name.len() <= LONGEST)
+        .filter_map(|name| {
+            let folded = folded(name);
+            let (limit, length) = (1 + folded.len() / 4, word.len().min(folded.len()));
+            if length >= 4 && (word.starts_with(&folded) || folded.starts_with(&word)) {
+                return Some((distance(&word, &folded), name));
+            }
+            // The distance is at least the difference of the lengths.
+            let distance =
+                (word.len().abs_diff(folded.len()) <= limit).then(|| distance(&word, &folded));
+            Some((distance.filter(|distance| *distance <= limit)?, name))
+        });
     near.min().map(|(_, name)| name)
 }
 

@@ -195,7 +195,7 @@ impl Names {
         const SHOWN: usize = 8;
         // Numbered names are not listed: there may be millions.
         let near = match self {
-            Names::List(names) => did_you_mean(name, names.iter().take(10_000).map(String::as_str)),
+            Names::List(names) => did_you_mean(name, names.iter().map(String::as_str)),
             Names::Count(..) => String::new(),
         };
         let few = (0..self.len().min(SHOWN)).map(|i| format!("`{}`", self.name(i)));

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use emab::input::did_you_mean;
 use emab_report::{
     HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, draw_curves,
     draw_heat_maps, draw_sweep_lines,
@@ -103,8 +104,12 @@ fn named(name: &str, varied: &[String]) -> Result<String, CommandError> {
         .or_else(|| varied.iter().find(is_it))
         .cloned()
         .ok_or_else(|| {
+            let short = varied
+                .iter()
+                .filter_map(|full| Some(full.split_once('.')?.1));
+            let near = did_you_mean(name, varied.iter().map(String::as_str).chain(short));
             CommandError::input(format!(
-                "`{name}` does not vary in this sweep; the varied parameters are {}",
+                "`{name}` does not vary in this sweep{near}; the varied parameters are {}",
                 varied.join(", ")
             ))
         })

@@ -37,9 +37,6 @@ pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
     for cell in &sweep.cells {
         cell.check()?;
     }
-    for words in sweep.warnings()? {
-        terminal::note(&words);
-    }
     let shard = args.shard.unwrap_or_default();
     let manifest = Manifest::new(&sweep, text, &problem, shard);
     let folder = args.out.as_deref().map(create_folder).transpose()?;
@@ -57,6 +54,9 @@ pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
             done.len() + begun.removed,
             quoted(begun.folder.folder().path())
         ));
+    }
+    for words in sweep.warnings()? {
+        terminal::note(&words);
     }
     let folder = begun.as_ref().map(|begun| &begun.folder);
     run(&sweep, shard, folder, args.threads, &mut done)?;

@@ -54,6 +54,7 @@ fn the_file_has_the_bytes_of_the_service() {
 fn an_existing_file_is_kept() {
     let (dir, _) = written();
     let file = dir.write("old.csv", "mine");
+    dir.write("export.jsonl", "{\"emab_export\":2}\n");
     dir.rejects_each(
         2,
         "
@@ -61,7 +62,10 @@ fn an_existing_file_is_kept() {
         export @/studies.db --study clinic --table episodes --out @/new.txt => --format
         export @/studies.db --study clinic --table cases --out @/new.csv    => episodes | codebook
         export @/studies.db --study nowhere --table episodes --out @/new.csv => no study `nowhere`
-        export @/studies.db --table episodes --out @/new.csv                => several | --study
+        export @/studies.db --study clinc --table episodes --out @/new.csv  => did you mean `clinic`?
+        export @/studies.db --table episodes --out @/new.csv                => several studies; there are `clinic`, `ward` | --study
+        export @/old.csv --table episodes --out @/new.csv                   => old.csv is not a store
+        export @/export.jsonl --table episodes --out @/new.csv              => is JSON, such as an export of a study | emab audit
         export @/none.db --table episodes --out @/new.csv                   => cannot read
         export http://x/ --table episodes --out @/new.csv                   => text/csv
         ",
@@ -69,7 +73,6 @@ fn an_existing_file_is_kept() {
     dir.rejects_each(
         1,
         "
-        export @/old.csv --table episodes --out @/new.csv                   => old.csv
         export @/studies.db --study clinic --table episodes --out @/no/x.csv => cannot write
         ",
     );

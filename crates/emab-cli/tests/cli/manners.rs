@@ -27,7 +27,7 @@ fn counts_may_have_exponents_and_underscores() {
         "
         run parity --episodes 1.5        => --episodes | it is not a whole number | 1e5
         run parity --episodes 1e30       => --episodes | it is larger than 2^64 - 1
-        run parity --runs=-3             => --runs | it is negative
+        run parity --runs -3             => --runs | it is negative
         run parity --runs 1,000          => --runs | it is not a number
         run parity --seed 1e-3           => --seed | it is not a whole number
         run parity --checkpoints 10,1.5  => --checkpoints | it is not a whole number

@@ -31,7 +31,7 @@ fn bounds_prints_its_json_document() {
         json!({"holds": true, "violations": []})
     );
     assert_eq!(bounds["assumption2"]["holds"], false);
-    let first = json!({"t": 5, "x": 4, "a": "cont"});
+    let first = json!({"t": 5, "x": 4, "state": "4", "a": "cont"});
     assert_eq!(bounds["assumption2"]["violations"][0], first);
     let triplet = &bounds["triplets"][0];
     assert_eq!(
@@ -104,7 +104,10 @@ fn extreme_bounds_are_explained() {
                 [model]\nfeedback = [1]\nreward = \"if(t == 1, 0, if(t == 2, 1, 2 * (x == 0)))\"\n";
     dir.write("ways.toml", ways);
     let ways = dir.json("bounds @/ways.toml --json");
-    assert_eq!(ways["uncovered"], json!([{"t": 1, "x": 0, "a": "end"}]));
+    assert_eq!(
+        ways["uncovered"],
+        json!([{"t": 1, "x": 0, "state": "0", "a": "end"}])
+    );
     assert_eq!(ways["assumption1"]["holds"], true);
     let words = "No theorem covers this problem and this learner (1 triplet, the first at t = 1, x = 0, a = stop)";
     says("bounds feedback-gap --stop-bias 0.1", words);

@@ -1,6 +1,6 @@
 //! JSON documents with a checksum. An edited state would give results that no seed gives, so it is rejected.
 
-use emab_problem::sha256_hex;
+use emab_problem::{json_error, sha256_hex};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -28,11 +28,12 @@ pub(crate) fn seal(document: &impl Serialize) -> Result<String, FolderError> {
 pub(crate) fn open<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, FolderError> {
     let damaged =
         |what: &dyn std::fmt::Display| FolderError::Damaged(name.into(), what.to_string());
-    let sealed: Sealed = serde_json::from_str(text).map_err(|error| damaged(&error))?;
+    let malformed = |error| damaged(&json_error(&error, "the document"));
+    let sealed: Sealed = serde_json::from_str(text).map_err(malformed)?;
     if sha256_hex(sealed.body.get().as_bytes()) != sealed.sha256 {
         return Err(damaged(&"its checksum does not match its content"));
     }
-    serde_json::from_str(sealed.body.get()).map_err(|error| damaged(&error))
+    serde_json::from_str(sealed.body.get()).map_err(malformed)
 }
 
 impl Folder {
@@ -49,7 +50,7 @@ impl Folder {
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, FolderError> {
         serde_json::from_str(&self.read(name)?).map_err(|error| {
             let file = self.file(name).display().to_string();
-            FolderError::Damaged(file, error.to_string())
+            FolderError::Damaged(file, json_error(&error, "the document"))
         })
     }
 

@@ -162,14 +162,19 @@ impl Answer {
 }
 
 /// What serde and its formats say, and the service does not.
-const PARSER_PHRASES: [&str; 16] = [
+const PARSER_PHRASES: [&str; 21] = [
     "invalid type",
     "invalid value",
     "invalid length",
     "missing field",
     "duplicate field",
     "unknown variant",
-    ", expected ",
+    ", expected u",
+    ", expected f64",
+    ", expected struct",
+    ", expected a string",
+    ", expected a sequence",
+    ", expected a map",
     "expected one of",
     "expected value",
     "expected `",
