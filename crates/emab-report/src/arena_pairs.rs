@@ -26,11 +26,9 @@ pub(crate) fn pairs_text(
         0 => String::new(),
         _ => format!("; no more than {} runs were asked for", pairs.most_runs),
     };
-    let best = |label: &str| {
-        let mut all = problem.learners.iter();
-        all.any(|entry| entry.label == label && entry.standing == Ranking::Best)
-    };
-    let named = |label: &str| label == REFERENCE || best(label);
+    let mut ranked = problem.learners.iter();
+    let best = ranked.find(|entry| entry.standing == Ranking::Best);
+    let named = |label: &str| label == REFERENCE || best.is_some_and(|best| best.label == label);
     let all = pairs.pairs.len() <= SHOWN;
     let shown: Vec<&LearnerPair> = pairs
         .pairs
