@@ -16,11 +16,13 @@ from emab._emab import (
     Problem,
     critical_value,
     distribution_cells,
+    did_you_mean,
     format_conditions,
     format_interval,
     format_number,
     group_notes,
     regret_cells,
+    report_page,
     runs_table,
     save_result,
     text_table,
@@ -261,6 +263,25 @@ class Result:
             raise ValueError("this result has no single runs: it comes from a simulator or an earlier version")
         return runs[self.curves.index(self.curve(label))]
 
+    def report(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write one HTML page as ``emab report`` does; ``force`` replaces a file with another content.
+
+        The page has no regret by step and state, which only ``emab run --out`` records.
+
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/parity.html"
+        >>> emab.run("parity", runs=20, episodes=100).report(path)
+        """
+        target = Path(path)
+        if target.suffix != ".html":
+            raise ValueError(f"the file of a report must end in .html, got {target}")
+        if self.benchmark_value is None:
+            raise ValueError("a report needs the regret, which is unknown on a simulator; `Result.plot` draws the gain")
+        page = report_page(self.text, self.problem_file).encode()
+        if target.exists() and not force and target.read_bytes() != page:
+            raise FileExistsError(f"{target} exists, and is not this report; force=True replaces it")
+        target.write_bytes(page)
+
     @property
     def labels(self) -> list[str]:
         """The labels of the learners."""
@@ -274,7 +295,8 @@ class Result:
                 return found[0]
             if found:
                 raise KeyError(f"there are {len(found)} learners `{label}`: {', '.join(c.label for c in found)}")
-        raise KeyError(f"there is no learner `{label}`; there are {', '.join(self.labels)}")
+        near = did_you_mean(label, self.labels)
+        raise KeyError(f"there is no learner `{label}`{near}; there are {', '.join(self.labels)}")
 
     def _columns(self) -> dict[str, Any]:
         """Return the columns of ``curve.csv``, and the interval."""

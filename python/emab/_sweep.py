@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -20,11 +21,13 @@ from emab._optional import require
 from emab._problem import ProblemLike, load
 from emab._progress import Progress, progress_bar
 from emab._result import Curve
+from emab._warnings import category
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from matplotlib.axes import Axes
 
 SweepLike: TypeAlias = "str | PathLike[str] | Mapping[str, Any]"
 """A sweep argument: the path of a sweep file, or a dictionary with its fields."""
@@ -148,6 +151,12 @@ class SweepResult:
         table: pa.Table = require("pyarrow.parquet", "arrow").read_table(io.BytesIO(self.parquet))
         return table
 
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Plot the final regret: lines over one varied parameter, or a map over two; see :func:`emab.plot.sweep`."""
+        from emab import plot
+
+        return plot.sweep(self, ax, **options)
+
     def __repr__(self) -> str:
         """Show the first cells."""
         size = f"{len(self.cells)} cells of {self.runs} runs of {self.episodes} episodes, seed {self.seed}"
@@ -178,6 +187,9 @@ def sweep(
     8
     """
     found = read_sweep(sweep, problem)
+    for note in found.sweep.notes:
+        kind, message = category(note)
+        warnings.warn(message, kind, stacklevel=2)
     with progress_bar(progress, "sweeping") as report:
         cells = found.sweep.run("1/1", threads, report)
     return SweepResult.of(found.sweep, cells)

@@ -1,109 +1,141 @@
-"""Plots of results: regret with its intervals, its causes, and policies.
+"""Plots of results: regret with its bands, its causes, sweeps, and policies.
 
-Each function draws on the given axes, or on a new figure, and returns the axes. Your matplotlib settings are not
-changed. :func:`style` applies the same style to your own plots.
+Each function draws on the given axes, or on a new figure, and returns the axes; ``ax.figure.savefig("figure.pdf")``
+writes the figure. Your matplotlib settings are not changed. :func:`style` applies the same style to your own plots.
+
+Plots of several learners take ``learners`` (labels or names, in the order of the plot), ``labels`` (names in the plot
+by label or name), ``legend`` (``"auto"`` labels the ends of lines if that fits, ``"ends"``, ``"right"``, ``"below"``,
+``"inside"`` or ``"none"``), ``title`` (``""`` for none) and ``size`` (in inches, for a new figure).
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from emab._emab import critical_value, format_interval, format_number
-from emab._optional import require
-from emab._result import Array, Result
+from emab._figure import (
+    GREY,
+    Band,
+    Labels,
+    Learners,
+    Legend,
+    axes,
+    choose,
+    describe_band,
+    edges,
+    line_with_bands,
+    one_of,
+    place_legend,
+    set_title,
+    style,
+)
+from emab._result import Array, Curve, Result
 from emab._solve import Bounds, Policy, Solution
+from emab._sweep_plot import sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
 
-__all__ = ["causes", "gain", "label_ends", "policy", "regret", "style"]
+__all__ = ["causes", "gain", "label_ends", "policy", "regret", "style", "sweep"]
 
-STYLE = Path(__file__).with_name("emab.mplstyle")
-GREY = "#6B6B6B"
 STOP = "#DDDDDD"
 CAUSES = {"early_stop": "stopped too early", "late_stop": "stopped too late", "wrong_action": "took a wrong action"}
-
-
-def style() -> AbstractContextManager[None]:
-    """Return a context in which plots have the style of this module.
-
-    >>> import matplotlib
-    >>> with emab.plot.style():
-    ...     matplotlib.rcParams["axes.titlelocation"]
-    'left'
-    >>> matplotlib.rcParams["axes.titlelocation"]
-    'center'
-    """
-    manager: AbstractContextManager[None] = require("matplotlib.style", "plot").context(STYLE)
-    return manager
+MARKERS = ("v", "s", "D", "o")
+"""Marks on the lines of bounds, which no result has."""
 
 
 def regret(
     result: Result,
     ax: Axes | None = None,
     *,
+    learners: Learners = None,
+    labels: Labels = None,
+    band: Band = "ci",
+    against: Literal["benchmark", "optimal"] = "benchmark",
+    bound: Bounds | None = None,
     log_x: bool = False,
     log_y: bool = False,
-    bound: Bounds | None = None,
-    against: Literal["benchmark", "optimal"] = "benchmark",
+    legend: Legend = "auto",
+    title: str | None = None,
+    size: tuple[float, float] | None = None,
 ) -> Axes:
-    """Plot the cumulative regret of all learners, with 95 % bands.
+    """Plot the cumulative regret of learners with bands.
 
-    ``bound`` adds the bound of Theorem 1, as printed and at its tightest, and the trivial bound; a log axis (``log_y``)
-    shows them best.
+    ``band`` is ``"ci"``, the 95 % interval of the mean, or ``"quantile"``, the median with quartiles and 5 % and 95 %
+    quantiles. ``bound`` adds the bound of Theorem 1, as printed and at its tightest, and the trivial bound, as thin
+    lines with marks; a log axis (``log_y``) shows them best.
 
     >>> result = emab.run("resource", ["feedbal", "ucb1v"], runs=20, episodes=1000)
-    >>> ax = emab.plot.regret(result, log_x=True)
-    >>> ax.figure.savefig("regret.png")  # doctest: +SKIP
+    >>> ax = emab.plot.regret(result, learners=["ucb1v", "feedbal"], labels={"feedbal": "FeedBAL"}, log_x=True)
+    >>> ax.figure.savefig("regret.pdf")  # doctest: +SKIP
     """
-    if against not in ("benchmark", "optimal"):
-        raise ValueError(f"`against` must be 'benchmark' or 'optimal', got {against!r}")
+    one_of("against", against, ("benchmark", "optimal"))
     _must_have_regret(result)
     with style():
-        ax = _axes(ax)
-        for curve in result.curves:
-            mean = curve.regret if against == "benchmark" else curve.regret_optimal
-            if np.isnan(mean).all():
-                raise ValueError(f"{curve.label}: the value of the optimal policy is unknown; use against='benchmark'")
-            _line_with_band(ax, curve.episode.astype(float), mean, critical_value(curve.runs) * curve.stderr, curve.label)
+        ax = axes(ax, size)
+        for name, curve in _curves(result, learners, labels):
+            shift: Array | float = 0.0
+            if against == "optimal":
+                # The difference of both regrets is the same in every run.
+                shift = curve.regret_optimal - curve.regret
+                if np.isnan(shift).all():
+                    text = "the value of the optimal policy is unknown; use against='benchmark'"
+                    raise ValueError(f"{curve.label}: {text}")
+            line_with_bands(ax, curve.episode.astype(float), *edges(curve, band, shift), name)
         if bound is not None:
             _draw_bound(ax, bound)
         if log_y:
             ax.set_yscale("log", nonpositive="mask")
         else:
-            ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
+            ax.axhline(0, color=GREY, linewidth=0.8, linestyle="-", zorder=1)
             ax.yaxis.set_major_formatter(lambda value, _: format_number(value))
         ax.set_ylabel(f"regret against the {'benchmark' if against == 'benchmark' else 'optimal policy'}")
-        _by_episode(ax, result, log_x)
+        _by_episode(ax, result, band, log_x=log_x, legend=legend, title=title)
     return ax
 
 
-def gain(result: Result, ax: Axes | None = None, *, log_x: bool = False) -> Axes:
-    """Plot the mean gain per episode so far of each learner, with 95 % bands; the dashed line is the benchmark.
+def gain(
+    result: Result,
+    ax: Axes | None = None,
+    *,
+    learners: Learners = None,
+    labels: Labels = None,
+    log_x: bool = False,
+    legend: Legend = "auto",
+    title: str | None = None,
+    size: tuple[float, float] | None = None,
+) -> Axes:
+    """Plot the mean gain per episode so far of each learner, with 95 % bands; the grey line is the benchmark.
 
     >>> ax = emab.plot.gain(emab.run("treatment", ["feedbal", "random"], runs=20, episodes=1000), log_x=True)
     """
     with style():
-        ax = _axes(ax)
-        for curve in result.curves:
+        ax = axes(ax, size)
+        for name, curve in _curves(result, learners, labels):
             n = curve.episode.astype(float)
-            _line_with_band(ax, n, curve.gain / n, critical_value(curve.runs) * curve.gain_stderr / n, curve.label)
+            mean, half = curve.gain / n, critical_value(curve.runs) * curve.gain_stderr / n
+            bands = [(mean - half, mean + half)] if np.isfinite(half).all() else []
+            line_with_bands(ax, n, mean, bands, name)
         if result.benchmark_value is not None:
-            n = result.curves[0].episode
-            ax.plot(
-                n, np.full(len(n), result.benchmark_value), "--", color=GREY, linewidth=1.2, label="benchmark earns"
-            )
+            n = result.curves[0].episode.astype(float)
+            _bound_line(ax, n, np.full(len(n), result.benchmark_value), "benchmark earns", 0)
         ax.set_ylabel("gain an episode, so far")
-        _by_episode(ax, result, log_x)
+        _by_episode(ax, result, "ci", log_x=log_x, legend=legend, title=title)
     return ax
 
 
-def causes(result: Result, ax: Axes | None = None) -> Axes:
+def causes(
+    result: Result,
+    ax: Axes | None = None,
+    *,
+    learners: Learners = None,
+    labels: Labels = None,
+    title: str | None = None,
+    size: tuple[float, float] | None = None,
+) -> Axes:
     """Plot the regret of each learner by cause: early stop, late stop, wrong action.
 
     >>> result = emab.run("treatment", ["feedbal", "best-fixed"], runs=20, episodes=1000)
@@ -111,8 +143,9 @@ def causes(result: Result, ax: Axes | None = None) -> Axes:
     """
     _must_have_regret(result)
     with style():
-        ax = _axes(ax)
-        curves = result.curves[::-1]
+        ax = axes(ax, size)
+        named = _curves(result, learners, labels)[::-1]
+        curves = [curve for _, curve in named]
         rows = np.arange(len(curves))
         # Negative parts are drawn to the left of 0, positive ones to the right.
         right, left = np.zeros(len(curves)), np.zeros(len(curves))
@@ -127,7 +160,7 @@ def causes(result: Result, ax: Axes | None = None) -> Axes:
             ax.annotate(
                 text, (right[row], row), (6, 0), textcoords="offset points", va="center", color=GREY, fontsize=9
             )
-        ax.set_yticks(rows, [curve.label for curve in curves])
+        ax.set_yticks(rows, [name for name, _ in named])
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
         ax.spines["left"].set_visible(False)
@@ -136,7 +169,8 @@ def causes(result: Result, ax: Axes | None = None) -> Axes:
         ax.set_ylim(-0.6, len(curves) - 0.4)
         ax.set_xlabel(f"regret at episode {format_number(result.episodes)}")
         ax.xaxis.set_major_formatter(lambda value, _: format_number(value))
-        _title(ax, f"{result.problem}: where the regret comes from", _description(result))
+        default = f"{result.problem}: where the regret comes from"
+        set_title(ax, default if title is None else title, _description(result, "ci"))
         _legend_below(ax, len(CAUSES))
     return ax
 
@@ -163,7 +197,7 @@ def policy(
     reached = [x for x in range(len(shown.states)) if any(row[x] is not None for row in choices)]
     taken = sorted({c for row in choices for c in row if c is not None and c != "stop"})
     with style():
-        ax = _axes(ax)
+        ax = axes(ax)
         import matplotlib as mpl
         from matplotlib.colors import to_rgb
         from matplotlib.patches import Patch
@@ -192,16 +226,16 @@ def policy(
         ax.set_xlabel("step")
         ax.set_ylabel("state")
         dot = "; a dot: the other policy does otherwise" if other is not None and other.policy != choices else ""
-        _title(ax, name, f"earns {format_number(shown.value)} an episode{dot}")
+        set_title(ax, name, f"earns {format_number(shown.value)} an episode{dot}")
         names = [action for action in [*taken, "stop"] if any(action in row for row in choices)]
         _legend_below(ax, 4, [Patch(color=colours[name], label=name) for name in names])
     return ax
 
 
-def label_ends(ax: Axes) -> None:
-    """Label each line at its end, in its colour; use a legend if the labels would be too far from their lines.
+def label_ends(ax: Axes, *, always: bool = False) -> None:
+    """Label each line at its end, in its colour; use a legend if the labels would be too far away or too long.
 
-    Lines without a label are skipped.
+    Lines without a label are skipped. With ``always`` there is no legend.
 
     >>> with emab.plot.style():
     ...     import matplotlib.pyplot as plt
@@ -229,8 +263,12 @@ def label_ends(ax: Axes) -> None:
     ends.sort(key=lambda end: end[0])
     wanted = np.array([end[0] for end in ends])
     places = _apart(wanted, height)
-    if np.abs(places - wanted).max(initial=0) > 2.2 * height:
-        ax.legend(handles=[end[4] for end in reversed(ends)])
+    too_far = np.abs(places - wanted).max(initial=0) > 2.2 * height
+    # A label of nine points is about five and a half points wide per character.
+    longest = max((5.5 * len(end[3]) for end in ends), default=0)
+    too_long = longest > 0.35 * 72 * ax.figure.get_size_inches()[0]
+    if (too_far or too_long) and not always:
+        place_legend(ax, "below" if too_long else "right", handles=[end[4] for end in reversed(ends)])
         return
     for place, (at, x, y, label, line) in zip(places, ends, strict=True):
         ax.annotate(
@@ -245,6 +283,66 @@ def label_ends(ax: Axes) -> None:
         )
 
 
+def _curves(result: Result, learners: Learners, labels: Labels) -> list[tuple[str, Curve]]:
+    """Return the chosen curves with their names in the plot."""
+    names = choose([(curve.label, curve.learner) for curve in result.curves], learners, labels)
+    by_label = {curve.label: curve for curve in result.curves}
+    return [(name, by_label[label]) for label, name in names.items()]
+
+
+def _draw_bound(ax: Axes, bound: Bounds) -> None:
+    first, last = ax.dataLim.intervalx
+    x = np.geomspace(max(first, 1), last, 200)
+    readings = [
+        (f"Theorem 1, printed: {format_number(bound.theorem1.printed)}", np.full_like(x, bound.theorem1.printed)),
+        (f"Theorem 1, tight: {format_number(bound.theorem1.tight)}", np.full_like(x, bound.theorem1.tight)),
+        ("no theorem: n Ω_max", x * bound.document["omega_max"]),
+    ]
+    for i, (label, y) in enumerate(readings):
+        if np.isfinite(y).all():
+            _bound_line(ax, x, y, label, i)
+
+
+def _bound_line(ax: Axes, x: Array, y: Array, label: str, number: int) -> None:
+    """Draw a bound: a thin grey line with some marks, unlike any result."""
+    marks: dict[str, Any] = {"marker": MARKERS[number % len(MARKERS)], "markevery": 0.18, "markersize": 5}
+    ax.plot(x, y, "-", color=GREY, linewidth=1.0, label=label, markerfacecolor="white", **marks)
+
+
+def _must_have_regret(result: Result) -> None:
+    if result.benchmark_value is None:
+        raise ValueError(f"{result.problem}: the regret on a simulator is unknown; use emab.plot.gain")
+
+
+def _by_episode(ax: Axes, result: Result, band: Band, *, log_x: bool, legend: Legend, title: str | None) -> None:
+    """Set the axes, the title and the legend of a plot over episodes."""
+    if log_x:
+        ax.set_xscale("log")
+    else:
+        ax.xaxis.set_major_formatter(lambda value, _: format_number(value))
+    ax.margins(x=0, y=0.06)
+    ax.set_xlabel("episode")
+    set_title(ax, result.problem if title is None else title, _description(result, band))
+    if legend == "auto":
+        label_ends(ax)
+    elif legend == "ends":
+        label_ends(ax, always=True)
+    else:
+        place_legend(ax, legend)
+
+
+def _description(result: Result, band: Band) -> str:
+    """Return runs, seed and conditions of a result, in one line."""
+    conditions = f", {result.conditions}" if result.conditions else ""
+    return f"{describe_band(band, result.runs)}, seed {result.seed}{conditions}"
+
+
+def _legend_below(ax: Axes, columns: int, handles: list[Patch] | None = None) -> None:
+    ax.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(0, -0.16), ncols=columns, handlelength=1, borderaxespad=0
+    )
+
+
 def _apart(wanted: Array, least: float) -> Array:
     """Return increasing positions near the wanted ones, at least so far apart (pool adjacent violators)."""
     blocks: list[tuple[float, int]] = []
@@ -255,64 +353,3 @@ def _apart(wanted: Array, least: float) -> Array:
             blocks[-2:] = [((a * n + b * m) / (n + m), n + m)]
     flat = np.concatenate([np.full(n, place) for place, n in blocks]) if blocks else np.zeros(0)
     return flat + least * np.arange(len(wanted))
-
-
-def _axes(ax: Axes | None) -> Axes:
-    """Return the given axes, or those of a new figure."""
-    if ax is None:
-        _, ax = require("matplotlib.pyplot", "plot").subplots()
-    assert ax is not None
-    return ax
-
-
-def _line_with_band(ax: Axes, x: Array, mean: Array, half: Array, label: str) -> None:
-    (line,) = ax.plot(x, mean, label=label)
-    ax.fill_between(x, mean - half, mean + half, color=line.get_color(), alpha=0.18, linewidth=0)
-
-
-def _draw_bound(ax: Axes, bound: Bounds) -> None:
-    first, last = ax.dataLim.intervalx
-    x = np.geomspace(max(first, 1), last, 200)
-    readings = [
-        (f"Theorem 1, printed: {format_number(bound.theorem1.printed)}", np.full_like(x, bound.theorem1.printed), ":"),
-        (f"Theorem 1, tight: {format_number(bound.theorem1.tight)}", np.full_like(x, bound.theorem1.tight), "--"),
-        ("no theorem: n Ω_max", x * bound.document["omega_max"], "-."),
-    ]
-    for label, y, dash in readings:
-        if np.isfinite(y).all():
-            ax.plot(x, y, dash, color=GREY, linewidth=1.2, label=label)
-
-
-def _must_have_regret(result: Result) -> None:
-    if result.benchmark_value is None:
-        raise ValueError(f"{result.problem}: the regret on a simulator is unknown; use emab.plot.gain")
-
-
-def _by_episode(ax: Axes, result: Result, log_x: bool) -> None:
-    """Set the axes of a plot over episodes."""
-    if log_x:
-        ax.set_xscale("log")
-    else:
-        ax.xaxis.set_major_formatter(lambda value, _: format_number(value))
-    ax.margins(x=0, y=0.06)
-    ax.set_xlabel("episode")
-    _title(ax, result.problem, _description(result))
-    label_ends(ax)
-
-
-def _description(result: Result) -> str:
-    """Return runs, seed and conditions of a result, in one line."""
-    runs = "one run" if result.runs == 1 else f"mean of {format_number(result.runs)} runs, with 95 % intervals"
-    return f"{runs}, seed {result.seed}" + (f", {result.conditions}" if result.conditions else "")
-
-
-def _title(ax: Axes, title: str, below: str) -> None:
-    """Set a title and a line below it."""
-    ax.set_title(title, loc="left", pad=20, fontsize=12, fontweight="bold")
-    ax.annotate(below, (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points", color=GREY, fontsize=9)
-
-
-def _legend_below(ax: Axes, columns: int, handles: list[Patch] | None = None) -> None:
-    ax.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0, -0.16), ncols=columns, handlelength=1, borderaxespad=0
-    )

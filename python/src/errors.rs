@@ -5,6 +5,7 @@ use emab::learners::LearnerError;
 use emab::oracle::OracleError;
 use emab::spec::PointError;
 use emab_problem::{FindError, ProblemFile, ReadError};
+use emab_sim::compare::sweep::SweepError;
 use emab_sim::{BuildError, FolderError, SimError};
 use pyo3::create_exception;
 use pyo3::exceptions::{
@@ -33,8 +34,24 @@ pub fn find(error: FindError) -> PyErr {
     match error {
         FindError::Invalid(error) => read(&error),
         FindError::Unknown { .. } => PyFileNotFoundError::new_err(error.to_string()),
-        FindError::Unreadable { .. } => PyOSError::new_err(error.to_string()),
+        FindError::Unreadable { kind, .. } => os(kind, &error),
         FindError::NoText { .. } => invalid(error),
+    }
+}
+
+/// The exception of an operating system's error, such as `FileNotFoundError` or `IsADirectoryError`, with this message.
+pub fn os(kind: std::io::ErrorKind, error: impl std::fmt::Display) -> PyErr {
+    std::io::Error::new(kind, error.to_string()).into()
+}
+
+/// An error of a sweep; that of its file has the line.
+pub fn sweep(error: SweepError) -> PyErr {
+    match error {
+        SweepError::File(error) => {
+            let text = error.render(false);
+            invalid(text.strip_prefix("error: ").unwrap_or(&text))
+        }
+        other => invalid(other),
     }
 }
 

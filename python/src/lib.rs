@@ -61,8 +61,8 @@ mod _emab {
     use super::sweep::Sweep;
     #[pymodule_export]
     use super::tables::{
-        critical_value, distribution_cells, format_conditions, format_interval, format_number,
-        group_notes, regret_cells, text_table,
+        critical_value, did_you_mean, distribution_cells, format_conditions, format_interval,
+        format_number, group_notes, regret_cells, report_page, text_table,
     };
 
     use super::*;

@@ -2,11 +2,14 @@
 
 use emab::Conditions;
 use emab::theory::Bounds;
+use emab_report::{Content, Entry, RunContent};
+use emab_sim::background::{RunBackground, run_command};
 use emab_sim::results::RunResult;
 use pyo3::prelude::*;
 
 use crate::errors;
 use crate::lists::List;
+use crate::problem::Problem;
 
 /// The header and the rows of a table.
 pub type Cells = (Vec<String>, Vec<Vec<String>>);
@@ -27,6 +30,12 @@ pub fn format_interval(mean: f64, stderr: f64, runs: u64) -> String {
 #[pyfunction]
 pub fn critical_value(runs: u64) -> f64 {
     emab::stats::half_width(1.0, runs)
+}
+
+/// `` (did you mean …?)`` with the nearest of these names, or nothing.
+#[pyfunction]
+pub fn did_you_mean(name: &str, known: List<String>) -> String {
+    emab::input::did_you_mean(name, known.0.iter().map(String::as_str))
 }
 
 /// A table without wrapped cells.
@@ -65,6 +74,32 @@ pub fn distribution_cells(document: &str) -> PyResult<Option<Cells>> {
 pub fn group_notes(document: &str) -> PyResult<Vec<String>> {
     let result: RunResult = serde_json::from_str(document).map_err(errors::invalid)?;
     Ok(emab_report::group_notes(&result))
+}
+
+/// The page of ``emab report``, from the document of ``emab run --json`` and its problem, if that is known.
+#[pyfunction]
+#[pyo3(signature = (document, problem=None))]
+pub fn report_page(document: &str, problem: Option<PyRef<'_, Problem>>) -> PyResult<String> {
+    let result: RunResult = serde_json::from_str(document).map_err(errors::invalid)?;
+    let background = match problem {
+        Some(problem) => {
+            let file = problem.file.with_conditions(&result.conditions);
+            let file = file.map_err(|error| errors::read(&error))?;
+            let failed = errors::of_build(&file);
+            Some(RunBackground::of(&result, file.clone()).map_err(failed)?)
+        }
+        None => None,
+    };
+    let entry = Entry {
+        folder: result.problem.clone(),
+        command: run_command(&result, "problem.json"),
+        content: Content::Run(Box::new(RunContent {
+            result,
+            background,
+            places: Vec::new(),
+        })),
+    };
+    Ok(emab_report::report(&[entry]).html())
 }
 
 /// The cells of the table of ``emab bounds``.

@@ -168,3 +168,10 @@ def test_progress_reaches_the_total():
     total = len(result.cells) * 6 * 200
     assert reports[-1] == (total, total)
     assert reports == sorted(reports)
+
+
+def test_a_sweep_warns_once_of_each_kind():
+    fields = {"problem": "tutoring", "runs": 2, "episodes": 10, "grid": {"learner.sigma2": [0.1, 0.2]}}
+    with pytest.warns(emab.SoundnessWarning, match="1 more cell has the same warning") as caught:
+        emab.sweep(fields)
+    assert len(caught) == 1

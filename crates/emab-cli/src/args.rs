@@ -5,14 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand, value_parser};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use emab::input::parse_count;
 use emab_server::store::Address;
 use emab_server::tables::Table;
 use emab_server::tokens::Role;
 use emab_sim::Shard;
 use tracing::Level;
 
+mod plot;
+
+pub use self::plot::{Band, Plot};
 use crate::error::CommandError;
 
 /// Episodic multi-armed bandits: FeedBAL, the benchmark and comparison algorithms, on any problem.
@@ -53,8 +57,10 @@ pub enum Command {
     Verify(Verify),
     /// Check a problem file, describe it and count its reachable step-state pairs.
     Check(ProblemArg),
-    /// Plot the results in a folder of `emab run --out` or `emab sweep --out`.
+    /// Plot the results in a folder of `emab run --out`, `emab sweep --out` or `emab arena --out`.
     Plot(Plot),
+    /// Write one HTML page of result folders: problem, learners, curves, causes, soundness and how to repeat them.
+    Report(Report),
     /// Show the choices and estimates of a learner saved in Python.
     Policy(Policy),
     /// Run the decision service: recommendations over HTTP, with a log of every event.
@@ -122,7 +128,7 @@ pub struct Serve {
     #[arg(long, value_name = "IP", requires = "person_header")]
     pub trusted_proxy: Vec<IpAddr>,
     /// Requests per second for each token; 0 means no limit.
-    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = rate)]
     pub rate: u32,
     /// Log level: `error`, `warn`, `info` or `debug` (every request). The log is JSON lines on standard error.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
@@ -350,10 +356,10 @@ pub struct Verify {
     #[arg(long, value_name = "R", default_value = "1000", value_parser = count)]
     pub runs: u64,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
 }
 
@@ -372,10 +378,10 @@ pub struct Run {
     #[arg(long, value_name = "R", value_parser = count)]
     pub runs: Option<u64>,
     /// The seed; the same seed gives the same bytes [default: 1].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = whole)]
     pub seed: Option<u64>,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
     /// Episodes at which to record regret [default: evenly spaced on a log axis].
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count)]
@@ -412,7 +418,7 @@ pub struct Problems {
     #[arg(long, value_name = "FAMILY[:steps=3..8,...]")]
     pub random: Option<String>,
     /// The seed of the family.
-    #[arg(long, value_name = "S", default_value = "1", requires = "random")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole, requires = "random")]
     pub seed: u64,
     /// The number of problems; more than one need --out.
     #[arg(long, value_name = "N", default_value = "1", value_parser = count, requires = "random")]
@@ -439,10 +445,10 @@ pub struct Arena {
     #[arg(long, value_name = "R", value_parser = count)]
     pub runs: Option<u64>,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
     /// Few and short runs: about half a minute for all problems and learners, with wider intervals.
     #[arg(long)]
@@ -474,7 +480,7 @@ pub struct Sweep {
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
 }
 
@@ -503,10 +509,10 @@ pub struct Reproduce {
     #[arg(long, value_name = "N", value_parser = count)]
     pub episodes: Option<u64>,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
     /// The folder for figures and report.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
@@ -517,49 +523,40 @@ pub struct Reproduce {
 }
 
 #[derive(clap::Args)]
-pub struct Plot {
-    /// A folder of `emab run --out` or `emab sweep --out`.
-    pub folder: PathBuf,
-    /// Of a sweep: the parameter on the horizontal axis [default: the first varied parameter].
-    #[arg(long, value_name = "NAME")]
-    pub x: Option<String>,
-    /// Of a sweep: the parameter on the vertical axis of a heat map [default: the second varied parameter].
-    #[arg(long, value_name = "NAME")]
-    pub y: Option<String>,
-    /// Of a sweep: only cells with this value; may be repeated.
-    #[arg(long = "where", value_name = "NAME=VALUE")]
-    pub only: Vec<String>,
-    /// Of a sweep: final regret over --x, one line for each combination of the rest, instead of a heat map.
-    #[arg(long, conflicts_with_all = ["curves", "y"])]
-    pub lines: bool,
-    /// Of a sweep: regret over episodes, one curve for each cell.
-    #[arg(long)]
-    pub curves: bool,
-    /// Episodes on a log axis.
-    #[arg(long)]
-    pub log_x: bool,
-    /// Regret on a log axis.
-    #[arg(long)]
-    pub log_y: bool,
-    /// Draw Theorem 1 beside the curves of `feedbal`, on a log axis, in bound.svg and bound.png.
-    #[arg(long)]
-    pub bound: bool,
-    /// The title [default: the problem's name].
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
-    /// The .svg or .png file to write [default: regret.*, bound.* or sweep.* in the folder].
+pub struct Report {
+    /// Folders of `emab run --out`, `emab sweep --out` or `emab arena --out`; several are compared.
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// The .html file to write [default: report.html in the folder, if there is one folder].
     #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub out: Option<PathBuf>,
     /// Replace the file if it exists.
-    #[arg(long, requires = "output")]
+    #[arg(long)]
     pub force: bool,
 }
 
-/// A count of at least 1; `_` may separate digits.
+/// A count of at least 1, such as 100000, 100_000 or 1e5.
 fn count(text: &str) -> Result<u64, String> {
-    match text.replace('_', "").parse::<u64>() {
-        Ok(0) => Err("must be at least 1".into()),
-        Ok(n) => Ok(n),
-        Err(_) => Err("must be a whole number of at least 1".into()),
+    match whole(text)? {
+        0 => Err("must be at least 1".into()),
+        n => Ok(n),
     }
+}
+
+/// A whole number of at least 0, in the same notations.
+fn whole(text: &str) -> Result<u64, String> {
+    parse_count(text)
+        .map_err(|why| format!("it {why}; write a whole number, such as 100000, 100_000 or 1e5"))
+}
+
+/// A number of threads.
+fn threads(text: &str) -> Result<u16, String> {
+    let threads = u16::try_from(count(text)?).ok();
+    let threads = threads.filter(|threads| *threads <= 1024);
+    threads.ok_or_else(|| "must be at most 1024".into())
+}
+
+/// Requests per second.
+fn rate(text: &str) -> Result<u32, String> {
+    u32::try_from(whole(text)?).map_err(|_| format!("must be at most {}", u32::MAX))
 }

@@ -16,7 +16,7 @@ use emab_tables::TableError;
 pub enum CommandError {
     /// The input or the call is invalid: exit code 2.
     Input(String),
-    /// A problem file is invalid: exit code 2, shown with its line.
+    /// A problem file or a sweep file is invalid: exit code 2, shown with its line.
     Problem(Box<ReadError>),
     /// The work failed: exit code 1.
     Work(String),
@@ -99,6 +99,16 @@ impl From<SweepFolderError> for CommandError {
     }
 }
 
+impl From<SweepError> for CommandError {
+    fn from(error: SweepError) -> CommandError {
+        match error {
+            SweepError::File(error) => CommandError::Problem(error),
+            SweepError::Cell(_, BuildError::Simulation(_)) => CommandError::Work(error.to_string()),
+            other => CommandError::Input(other.to_string()),
+        }
+    }
+}
+
 impl From<FindError> for CommandError {
     fn from(error: FindError) -> CommandError {
         match error {
@@ -123,7 +133,6 @@ macro_rules! from_text {
 }
 
 from_text! {
-    SweepError: SweepError::Cell(_, BuildError::Simulation(_)),
     FileError: _,
     ServeError: ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_),
     TokenError: TokenError::Read { .. } | TokenError::Write { .. } | TokenError::Busy { .. } | TokenError::Random(_)

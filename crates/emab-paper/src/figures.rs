@@ -67,7 +67,7 @@ impl Figures {
         let curves: Vec<_> = ["FeedBAL", "UCB1", "UCB1-V"]
             .iter()
             .zip(&self.results)
-            .map(|(title, result)| regret_series(title, result))
+            .map(|(title, result)| regret_series(title, result, runs))
             .collect();
         picture(
             &curves,
@@ -78,7 +78,7 @@ impl Figures {
     pub(crate) fn second(&self, runs: u64) -> Result<Picture, LedgerError> {
         let curves: Vec<_> = [3, 4, 0, 5]
             .iter()
-            .filter_map(|&i| Some(regret_series(TITLES[i], self.results.get(i)?)))
+            .filter_map(|&i| Some(regret_series(TITLES[i], self.results.get(i)?, runs)))
             .collect();
         let title = format!("FeedBAL for several values of σ² ({runs} runs, 95 % bands)");
         picture(&curves, &title)

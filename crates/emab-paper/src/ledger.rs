@@ -131,7 +131,7 @@ fn bound_picture(
     let mut curves = Vec::new();
     let mut sentence = String::new();
     if let Some(feedbal) = figures.results.first() {
-        curves.push(regret_series("FeedBAL", feedbal));
+        curves.push(regret_series("FeedBAL", feedbal, runs));
         curves.extend(bound_series(&bounds, feedbal, false));
         sentence = bound_note(&[("FeedBAL", &bounds)]);
     }
@@ -141,6 +141,7 @@ fn bound_picture(
         y_label: "cumulative regret".into(),
         log_x: true,
         log_y: true,
+        ..PlotOptions::default()
     };
     Ok((draw_curves(&curves, &options)?, sentence))
 }

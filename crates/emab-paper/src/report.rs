@@ -53,6 +53,7 @@ impl Ledger {
             name: figure.name.into(),
             caption: figure.caption.clone(),
             svg: figure.picture.svg.clone(),
+            narrow: None,
         }));
         let (header, rows) = regret_cells(&self.learners, &self.shown_at, settings.runs);
         blocks.push(Block::Heading(

@@ -198,9 +198,9 @@ pub(crate) fn counterexample(
         ),
     ];
     let curves = [
-        regret_series("paper's width", paper),
-        regret_series("sound width", sound),
-        regret_series("sound width, for stop too", both),
+        regret_series("paper's width", paper, runs),
+        regret_series("sound width", sound, runs),
+        regret_series("sound width, for stop too", both, runs),
     ];
     let title = format!("Feedback gap ({runs} runs, 95 % bands)");
     Ok((claims, picture(&curves, &title)?))

@@ -92,16 +92,15 @@ pub(crate) fn logarithm(
         ),
         verdict,
     );
-    let line = |label: &str, dashed, value: &dyn Fn(usize) -> Estimate| {
-        let points = sizes.iter().enumerate().map(|(i, &n)| SeriesPoint {
-            x: n as f64,
-            mean: value(i).0,
-            stderr: value(i).1,
+    let line = |label: &str, bound, value: &dyn Fn(usize) -> Estimate| {
+        let points = sizes.iter().enumerate().map(|(i, &n)| {
+            let Estimate(mean, stderr) = value(i);
+            SeriesPoint::mean(n as f64, mean, stderr, runs)
         });
         Series {
             label: label.into(),
             points: points.collect(),
-            dashed,
+            bound,
         }
     };
     let known = |value: f64| Estimate(value, 0.0);

@@ -1,38 +1,36 @@
 //! Comparison of learners as text and CSV: one table per problem, and one over all problems.
 
 use emab_sim::results::{
-    ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, ExcludedLearner, Interval,
-    Measured, Ranking, Values,
+    ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary, Column, ExcludedLearner,
+    Interval, Measured, Ranking, ReferenceValues, Values,
 };
 
 use crate::csv_parquet::table_csv;
 use crate::run_table::confidence;
-use crate::text_table::{number, table};
+use crate::text_table::{number, table, wrap};
 
-/// Wider than any table.
-const MAX_WIDTH: usize = 1000;
 /// With more problems there is only the summary.
 const SHOWN: usize = 12;
 
 /// All tables: one per problem with the learners left out, and a summary over all problems.
 ///
-/// Cells are not wrapped, so that rows can be compared.
+/// The tables fit `width`.
 ///
 /// ```
 /// # use emab_sim::results::{ArenaSetting, ArenaProblem, ArenaResult, ExcludedLearner};
 /// let left = ExcludedLearner { label: "ucb1".into(), why: "too many sequences".into() };
 /// let problem = ArenaProblem::judge(ArenaSetting::default(), 10, &[], vec![left]);
 /// let result = ArenaResult { version: "".into(), seed: 1, runs: 2, episodes: 10, problems: vec![problem] };
-/// assert!(emab_report::arena_text(&result).ends_with("Left out: ucb1: too many sequences\n"));
+/// assert!(emab_report::arena_text(&result, 100).ends_with("Left out: ucb1: too many sequences\n"));
 /// ```
-pub fn arena_text(result: &ArenaResult) -> String {
+pub fn arena_text(result: &ArenaResult, width: usize) -> String {
     let mut text = format!(
         "{} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
         result.runs, result.episodes, result.seed
     );
     if result.problems.len() <= SHOWN {
         for problem in &result.problems {
-            text += &format!("\n{}\n", problem_text(problem, result.runs));
+            text += &format!("\n{}\n", problem_text(problem, result.runs, width));
         }
     } else {
         text += &format!(
@@ -44,15 +42,26 @@ pub fn arena_text(result: &ArenaResult) -> String {
         let tallied = result.tallied();
         text += &format!(
             "\n{}\n\n{}\n",
-            summary_text(&tallied),
-            ratios_text(&tallied)
+            summary_text(&tallied, width),
+            ratios_text(&tallied, width)
         );
     }
     text
 }
 
+/// A header and rows.
+pub(crate) type Rows = (Vec<&'static str>, Vec<Vec<String>>);
+
+fn ratios_text(tallied: &[ArenaSummary], width: usize) -> String {
+    let (header, rows) = ratios_rows(tallied);
+    let head = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
+                divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
+}
+
 /// The ratios of each learner to FeedBAL over all problems.
-fn ratios_text(tallied: &[ArenaSummary]) -> String {
+pub(crate) fn ratios_rows(tallied: &[ArenaSummary]) -> Rows {
     let interval = |it: Interval, factor: f64, unit: &str| {
         let shown =
             |value: f64| format!("{:.*}", if unit.is_empty() { 2 } else { 0 }, factor * value);
@@ -104,21 +113,32 @@ fn ratios_text(tallied: &[ArenaSummary]) -> String {
         "problems",
         "vs optimum, geometric mean",
     ];
-    format!(
-        "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy\n\
-         divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.\n{}",
-        table(&header, &rows, MAX_WIDTH)
-    )
+    (header.to_vec(), rows)
 }
 
-/// One problem: values, learners, and learners left out.
-fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
-    let ground = &problem.ground;
+/// The value of the optimal policy, if it exceeds the benchmark's.
+fn better(values: &ReferenceValues) -> Option<f64> {
+    let optimal = values.optimal_value;
+    optimal.filter(|optimum| *optimum > values.benchmark_value + 1e-9 * optimum.abs())
+}
+
+/// The learners on one problem, the least regret first.
+pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
+    let optimum = better(&problem.ground.values).is_some();
+    let mut header = vec!["learner", "regret"];
+    if optimum {
+        header.push("vs optimum");
+    }
+    header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
+    let entries = problem.learners.iter();
+    let rows = entries.map(|entry| row(entry, optimum, runs)).collect();
+    (header, rows)
+}
+
+/// The values and conditions of a problem, as sentences.
+pub(crate) fn problem_lead(ground: &ArenaSetting) -> String {
     let values = &ground.values;
-    let better = values
-        .optimal_value
-        .filter(|optimum| *optimum > values.benchmark_value + 1e-9 * optimum.abs());
-    let earns = match (better, values.optimal_value) {
+    let earns = match (better(values), values.optimal_value) {
         (Some(optimum), _) => format!(", the optimal policy {}", number(optimum)),
         (None, Some(_)) => ", as the optimal policy does".into(),
         (None, None) => "; the optimal policy is not known".into(),
@@ -127,15 +147,6 @@ fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
         0.0 => number(values.benchmark_value),
         stderr => confidence(values.benchmark_value, stderr, u64::MAX),
     };
-    let mut header = vec!["learner", "regret"];
-    if better.is_some() {
-        header.push("vs optimum");
-    }
-    header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
-    let entries = problem.learners.iter();
-    let rows: Vec<Vec<String>> = entries
-        .map(|entry| row(entry, better.is_some(), runs))
-        .collect();
     let name = &ground.problem;
     let mut text = format!("{name}: the benchmark earns {value} an episode{earns}\n");
     if !ground.conditions.is_none() {
@@ -144,7 +155,21 @@ fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
     if values.estimator == "paired" {
         text += "regret is estimated: the benchmark is played beside, on the same draws\n";
     }
-    text += &table(&header, &rows, MAX_WIDTH);
+    text
+}
+
+/// One problem: values, learners, and learners left out.
+fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
+    let (header, rows) = problem_rows(problem, runs);
+    let mut text = problem_lead(&problem.ground) + &table(&header, &rows, width);
+    for sentence in left_out(problem) {
+        text += &format!("\n{sentence}");
+    }
+    text
+}
+
+/// The learners that do not apply to a problem, one sentence for each reason.
+pub(crate) fn left_out(problem: &ArenaProblem) -> Vec<String> {
     // One line per reason: several settings of a learner share it.
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for left in &problem.left_out {
@@ -153,10 +178,9 @@ fn problem_text(problem: &ArenaProblem, runs: u64) -> String {
             None => reasons.push((&left.why, vec![&left.label])),
         }
     }
-    for (why, labels) in reasons {
-        text += &format!("\nLeft out: {}: {why}", labels.join(", "));
-    }
-    text
+    let sentence =
+        |(why, labels): (&str, Vec<&str>)| format!("Left out: {}: {why}", labels.join(", "));
+    reasons.into_iter().map(sentence).collect()
 }
 
 fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
@@ -190,8 +214,16 @@ fn digits(value: f64) -> String {
     }
 }
 
+fn summary_text(tallied: &[ArenaSummary], width: usize) -> String {
+    let (header, rows) = summary_rows(tallied);
+    let head = "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired \
+                difference, each by itself: of twenty that make no difference one seems to.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
+}
+
 /// Summary of each learner over all problems.
-fn summary_text(tallied: &[ArenaSummary]) -> String {
+pub(crate) fn summary_rows(tallied: &[ArenaSummary]) -> Rows {
     let row = |one: &ArenaSummary| {
         let place = format!("{:.2}", one.place);
         let counts = [one.best, one.within_noise, one.better, one.worse];
@@ -211,11 +243,7 @@ fn summary_text(tallied: &[ArenaSummary]) -> String {
         "worse",
         "",
     ];
-    format!(
-        "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired\n\
-         difference, each by itself: of twenty that make no difference one seems to.\n{}",
-        table(&header, &rows, MAX_WIDTH)
-    )
+    (header.to_vec(), rows)
 }
 
 /// CSV with one row per problem and learner; learners left out have the reason as a note.

@@ -12,6 +12,7 @@ mod mdp;
 mod npz;
 mod plot;
 mod policy;
+mod report;
 mod run_table;
 mod runs_table;
 mod text_table;
@@ -24,15 +25,17 @@ pub use document::{Block, Document};
 pub use guarantee::guarantees_table;
 pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
 pub use plot::{
-    HeatAxis, HeatCell, HeatMap, Picture, PlotError, PlotOptions, Series, SeriesPoint, draw_arena,
-    draw_curves, draw_heat_maps, draw_regret_map, draw_sweep_lines, regret_map_csv,
+    AxisRange, HeatAxis, HeatCell, HeatMap, LegendPlace, Picture, PlotError, PlotOptions, Series,
+    SeriesPoint, arena_options, draw_arena, draw_curves, draw_heat_maps, draw_regret_map,
+    draw_sweep_lines, read_regret_map, regret_map_csv,
 };
-pub use policy::policy_table;
+pub use policy::{policy_table, sequence_text};
+pub use report::{Content, Entry, RunContent, SweepContent, report};
 pub use run_table::{
-    bound_note, bound_series, confidence, curve_csv, regret_cells, regret_rows, regret_series,
-    regret_table,
+    bound_note, bound_series, confidence, curve_csv, quantile_series, regret_cells, regret_rows,
+    regret_series, regret_table,
 };
 pub use runs_table::{
     distribution_rows, distribution_table, final_regret, group_notes, stuck_share, write_runs,
 };
-pub use text_table::{number, table};
+pub use text_table::{number, table, wrap};

@@ -132,18 +132,29 @@ pub fn curve_csv(result: &RunResult) -> String {
     out
 }
 
-/// The regret curve of a learner as a plot series.
-pub fn regret_series(label: &str, learner: &LearnerResult) -> Series {
-    let points = learner.curve.iter().map(|point| SeriesPoint {
-        x: point.episode as f64,
-        mean: point.regret,
-        stderr: point.stderr,
-    });
+/// The mean regret of a learner over some runs, with its 95 % interval, as a plot series.
+pub fn regret_series(label: &str, learner: &LearnerResult, runs: u64) -> Series {
+    let points = learner.curve.iter();
+    let points = points.map(|p| SeriesPoint::mean(p.episode as f64, p.regret, p.stderr, runs));
     Series {
         label: label.into(),
         points: points.collect(),
-        dashed: false,
+        bound: false,
     }
+}
+
+/// The median regret of a learner, with quartiles and 5 % and 95 % quantiles, as a plot series; none if the result has no quantiles, as those of
+/// earlier versions.
+pub fn quantile_series(label: &str, learner: &LearnerResult) -> Option<Series> {
+    let points = learner.curve.iter().map(|point| {
+        let quantiles = point.quantiles.as_ref()?;
+        Some(SeriesPoint::quantiles(point.episode as f64, quantiles))
+    });
+    Some(Series {
+        label: label.into(),
+        points: points.collect::<Option<_>>()?,
+        bound: false,
+    })
 }
 
 /// The bounds of Theorem 1 and the trivial bound at the checkpoints of a learner.
@@ -151,16 +162,12 @@ pub fn regret_series(label: &str, learner: &LearnerResult) -> Series {
 /// `named` adds the learner's label. Infinite bounds are omitted.
 pub fn bound_series(bounds: &Bounds, learner: &LearnerResult, named: bool) -> Vec<Series> {
     let line = |label: String, value: &dyn Fn(f64) -> f64| {
-        let point = |x| SeriesPoint {
-            x,
-            mean: value(x),
-            stderr: 0.0,
-        };
+        let point = |x| SeriesPoint::exact(x, value(x));
         let episodes = learner.curve.iter().map(|point| point.episode as f64);
         Series {
             label,
             points: episodes.map(point).collect(),
-            dashed: true,
+            bound: true,
         }
     };
     let name = |line: &str| match named {
@@ -174,7 +181,7 @@ pub fn bound_series(bounds: &Bounds, learner: &LearnerResult, named: bool) -> Ve
         line(name("Theorem 1, tight"), &|_| theorem1.tight),
         line("n Ω_max, no theorem".into(), &|n| n * bounds.omega_max),
     ];
-    series.retain(|line| line.points.iter().all(|point| point.mean.is_finite()));
+    series.retain(|line| line.points.iter().all(|point| point.centre.is_finite()));
     series
 }
 

@@ -4,12 +4,13 @@
 //!   split into [`Shard`]s and merged.
 //! - [`compare`]: many cells, one learner on one problem each: arenas and sweeps.
 //! - [`Verification`]: how often a learner violates the guarantees of the paper.
-//! - [`results`]: the documents that these return.
+//! - [`results`]: the documents that these return, and [`background`]: what a report states beside them.
 //!
 //! [`emab::Environment::play`] defines an episode. The engine has a faster loop that is tested against it bit by bit. The
 //! random numbers of a run depend on (seed, run, role) alone and sums are exact ([`emab::stats::ExactSum`]), so threads,
 //! shards and interruptions do not change a result.
 
+pub mod background;
 pub mod compare;
 mod engine;
 mod error;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use emab::learners::Access;
 use emab_problem::{BUILTIN, ProblemFile};
-use emab_report::{arena_csv, arena_text, draw_arena};
+use emab_report::{arena_csv, arena_options, arena_text, draw_arena};
 use emab_sim::compare::{ArenaEntrants, ArenaFolder, ArenaSettings, Cell};
 use emab_sim::results::{ArenaCellResult, ArenaProblem, ArenaResult, ArenaSummary};
 use emab_sim::{BuildError, CHECKED_PAIRS, Control, Finish, Folder, VERSION};
@@ -70,7 +70,9 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     let written = folder
         .map(|folder| write(folder.folder(), &result))
         .transpose();
-    terminal::show(json, &document(&result), || arena_text(&result))?;
+    terminal::show(json, &document(&result), || {
+        arena_text(&result, terminal::width())
+    })?;
     written.map(|_| ())
 }
 
@@ -224,7 +226,8 @@ fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {
         return Ok(());
     }
     folder.write("arena.csv", arena_csv(result).as_bytes())?;
-    write_picture(folder, "arena", &draw_arena(result)?)?;
+    let picture = draw_arena(result, &arena_options(result))?;
+    write_picture(folder, "arena", &picture)?;
     // The last file: with it the arena is finished.
     folder.write("arena.json", json.as_bytes())?;
     terminal::note(&format!(

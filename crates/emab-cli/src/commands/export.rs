@@ -1,8 +1,9 @@
 //! `emab export`: writes a table of a study, also while the service runs.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 
+use emab::Names;
 use emab_server::store::{Address, Head, Store};
 use emab_server::tables::{Format, Table, codebook, write};
 use emab_sim::{NewFile, quoted};
@@ -87,9 +88,27 @@ fn address(args: &Export) -> Result<Address, CommandError> {
 /// Opens a snapshot of a store: the service may write meanwhile.
 fn open(address: &Address) -> Result<Box<dyn Store>, CommandError> {
     if let Address::Sqlite(file) = address {
-        File::open(file).map_err(|error| {
-            CommandError::Input(format!("cannot read {}: {error}", quoted(file)))
-        })?;
+        let mut begin = Vec::new();
+        File::open(file)
+            .and_then(|opened| opened.take(16).read_to_end(&mut begin))
+            .map_err(|error| {
+                CommandError::Input(format!("cannot read {}: {error}", quoted(file)))
+            })?;
+        let what = match begin.first() {
+            // A new store is an empty file.
+            None => "",
+            Some(b'{') => {
+                "is JSON, such as an export of a study, and a store is needed: POST …/studies/NAME:import of a service takes an \
+                 export, and `emab audit` checks one"
+            }
+            Some(_) if !begin.starts_with(b"SQLite format 3") => {
+                "is not a store: name the SQLite file of `emab serve`"
+            }
+            Some(_) => "",
+        };
+        if !what.is_empty() {
+            return Err(CommandError::Input(format!("{} {what}", quoted(file))));
+        }
     }
     let mut store = address.inspect().map_err(work)?;
     store.begin_snapshot().map_err(work)?;
@@ -99,15 +118,27 @@ fn open(address: &Address) -> Result<Box<dyn Store>, CommandError> {
 /// The study that is named, or the only one.
 fn head(store: &mut dyn Store, study: Option<&str>) -> Result<Head, CommandError> {
     if let Some(name) = study {
-        let head = store.head(name).map_err(work)?;
-        return head.ok_or_else(|| CommandError::Input(format!("the store has no study `{name}`")));
+        if let Some(head) = store.head(name).map_err(work)? {
+            return Ok(head);
+        }
+        let heads = store.heads("", 1000).map_err(work)?;
+        let names: Vec<String> = heads.into_iter().map(|head| head.name).collect();
+        let instead = match names.is_empty() {
+            true => String::new(),
+            false => Names::List(names).instead_of(name),
+        };
+        let what = format!("the store has no study `{name}`{instead}");
+        return Err(CommandError::Input(what));
     }
-    let mut heads = store.heads("", 2).map_err(work)?;
-    match (heads.pop(), heads.pop()) {
-        (Some(only), None) => Ok(only),
-        (None, _) => Err(CommandError::input("the store has no study")),
-        (Some(_), Some(_)) => Err(CommandError::input(
-            "the store has several studies: name one with --study",
-        )),
+    let mut heads = store.heads("", 9).map_err(work)?;
+    match heads.len() {
+        0 => Err(CommandError::input("the store has no study")),
+        1 => Ok(heads.remove(0)),
+        _ => {
+            let names = heads.into_iter().map(|head| head.name).collect();
+            let studies = Names::List(names).instead_of("");
+            let what = format!("the store has several studies{studies}: name one with --study");
+            Err(CommandError::Input(what))
+        }
     }
 }

@@ -11,9 +11,12 @@ mod learners;
 mod mdp;
 mod merge;
 mod plot;
+mod plot_arena;
+mod plot_learners;
 mod plot_sweep;
 mod policy;
 mod problems;
+mod report;
 mod reproduce;
 mod run;
 mod serve;
@@ -48,6 +51,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Check(args) => check::check(&args.problem, json),
         Command::Verify(args) => verify::verify(&args, json),
         Command::Plot(args) => plot::plot(&args, json),
+        Command::Report(args) => report::report(&args, json),
         Command::Policy(args) => policy::policy(&args, json),
         Command::Serve(args) => serve::serve(&args, json),
         Command::Audit(args) => audit::audit(&args, json),
@@ -56,7 +60,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Problems(args) => problems::problems(&args, json),
         Command::Learners { names } => learners::learners(&names, json),
         Command::Token(args) => token::token(args, json),
-        Command::Schema => terminal::print(emab_problem::SCHEMA),
+        Command::Schema => terminal::print_verbatim(emab_problem::SCHEMA),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "emab", &mut text);

@@ -3,55 +3,115 @@
 use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
-use emab_report::{Picture, Series, bound_note, bound_series, draw_curves};
+use emab_report::{
+    Picture, Series, bound_note, bound_series, draw_curves, quantile_series, regret_series,
+};
 use emab_sim::compare::sweep::contains_sweep;
-use emab_sim::results::RunResult;
+use emab_sim::results::{LearnerResult, RunResult};
 use emab_sim::{Folder, has_result, read_result, write_file};
 use serde_json::json;
 
+use super::plot_arena::{contains_arena, plot_arena};
+use super::plot_learners::Learners;
 use super::plot_sweep::plot_sweep;
-use super::run::{plot_options, series};
+use super::run::plot_options;
 use super::{ending, write_picture, written};
-use crate::args::Plot;
+use crate::args::{Band, Plot};
 use crate::error::CommandError;
 use crate::terminal;
 
 pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
     let folder = Folder::open(&args.folder).map_err(|e| CommandError::input(e.to_string()))?;
     let place = args.folder.display();
-    let rejected = |text: String| Err(CommandError::Input(text));
+    let none = |options: Vec<&str>, why: &str| match options.is_empty() {
+        true => Ok(()),
+        false => Err(CommandError::input(format!(
+            "{}: {place} contains {why}",
+            options.join(", ")
+        ))),
+    };
+    let bound = if args.bound { vec!["--bound"] } else { vec![] };
     if contains_sweep(&folder) {
-        if args.bound {
-            return rejected(format!(
-                "--bound is for the result of a run, and {place} contains a sweep"
-            ));
-        }
-        let picture = plot_sweep(&folder, args)?;
-        return write(&folder, args, "sweep", &picture, json);
+        none(bound, "a sweep, and bounds are for the result of a run")?;
+        return write(&folder, args, "sweep", &plot_sweep(&folder, args)?, json);
     }
-    if args.x.is_some() || args.y.is_some() || args.curves || args.lines || !args.only.is_empty() {
-        return rejected(format!(
-            "--x, --y, --where, --lines and --curves are for sweeps, and {place} contains none"
-        ));
+    none(args.sweep_options(), "no sweep, which this is for")?;
+    if contains_arena(&folder) {
+        let band = (args.band != Band::Ci).then_some("--band");
+        let others = args.line_options().into_iter().chain(bound).chain(band);
+        none(
+            others.collect(),
+            "an arena, which is drawn as dots with 95 % intervals, one panel per problem",
+        )?;
+        return write(&folder, args, "arena", &plot_arena(&folder, args)?, json);
     }
     if !has_result(&folder) {
-        return rejected(format!("{place} contains no results: it has no run.json"));
-    }
-    let result = read_result(&folder)?;
-    let mut options = plot_options(&result);
-    (options.log_x, options.log_y) = (args.log_x, args.log_y || args.bound);
-    if let Some(title) = &args.title {
-        options.title = title.clone();
-    }
-    let mut curves = series(&result);
-    if args.bound {
-        let sentence = add_bounds(&folder, &result, &mut curves)?;
-        terminal::note(&format!("note: {sentence}."));
-        options.x_label = format!("episodes. {sentence}");
+        return Err(CommandError::input(format!(
+            "{place} contains no results: it has no run.json, sweep or arena"
+        )));
     }
     let name = if args.bound { "bound" } else { "regret" };
-    let picture = draw_curves(&curves, &options)?;
-    write(&folder, args, name, &picture, json)
+    write(&folder, args, name, &plot_run(&folder, args)?, json)
+}
+
+/// What the bands are, after the number of runs in the title of a figure.
+pub fn band_note(band: Band) -> &'static str {
+    match band {
+        Band::Ci => ", 95 % bands",
+        Band::Quantile => "; median, quartiles, 5 to 95 %",
+    }
+}
+
+/// The curve of a learner with these bands.
+pub fn band_series(
+    name: &str,
+    learner: &LearnerResult,
+    runs: u64,
+    band: Band,
+) -> Result<Series, CommandError> {
+    match band {
+        Band::Ci => Ok(regret_series(name, learner, runs)),
+        Band::Quantile => {
+            quantile_series(name, learner).ok_or_else(|| no_quantiles(&learner.label))
+        }
+    }
+}
+
+/// The error for a result of an earlier version.
+pub fn no_quantiles(label: &str) -> CommandError {
+    CommandError::input(format!(
+        "--band quantile: the result of {label} has no quantiles, because an earlier version of emab wrote it; run it again with this \
+         version, or use --band ci"
+    ))
+}
+
+fn plot_run(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
+    let result = read_result(folder)?;
+    let known = result
+        .learners
+        .iter()
+        .map(|one| (one.label.as_str(), one.learner.as_str()));
+    let learners = Learners::choose(args, &known.collect::<Vec<_>>())?;
+    let mut drawn: Vec<&LearnerResult> = result.learners.iter().collect();
+    drawn.retain(|one| learners.position(&one.label).is_some());
+    drawn.sort_by_key(|one| learners.position(&one.label));
+    let mut options = plot_options(&result, band_note(args.band));
+    let mut curves = Vec::new();
+    for one in &drawn {
+        curves.push(band_series(
+            learners.name(&one.label),
+            one,
+            result.runs,
+            args.band,
+        )?);
+    }
+    if args.bound {
+        let sentence = add_bounds(folder, &result, &drawn, &learners, &mut curves)?;
+        terminal::note(&format!("note: {sentence}."));
+        options.caption = format!("{sentence}.");
+        options.log_y = true;
+    }
+    Ok(draw_curves(&curves, &args.options(options))?)
 }
 
 /// Writes a plot to the requested file, or under this name into the folder.
@@ -74,9 +134,10 @@ fn write(
     let content = match ending(path) {
         "svg" => picture.svg.as_bytes().to_vec(),
         "png" => picture.png()?,
+        "pdf" => picture.pdf()?,
         _ => {
             return Err(CommandError::input(format!(
-                "--output must end in .svg or .png, got {}",
+                "--output must end in .pdf, .svg or .png, got {}",
                 path.display()
             )));
         }
@@ -89,10 +150,12 @@ fn write(
     terminal::show(json, &json!({"written": files}), || written(path, changed))
 }
 
-/// Adds the bound of Theorem 1 for each FeedBAL curve, and returns a sentence that explains it.
+/// Adds the bound of Theorem 1 for each FeedBAL curve that is drawn, and returns a sentence that explains it.
 fn add_bounds(
     folder: &Folder,
     result: &RunResult,
+    drawn: &[&LearnerResult],
+    learners: &Learners,
     curves: &mut Vec<Series>,
 ) -> Result<String, CommandError> {
     if !result.conditions.is_none() {
@@ -104,19 +167,23 @@ fn add_bounds(
     }
     let file = problem_of(folder, result)?;
     let mut bounded = Vec::new();
-    for learner in &result.learners {
+    for learner in drawn {
         let config = LearnerConfig::parse(&learner.label, file.learning())
             .and_then(|config| config.for_episodes(result.episodes))
             .map_err(CommandError::of(&file))?;
         if let Ok(parameters) = config.feedbal_parameters() {
             let bounds = Bounds::new(file.problem()?, &parameters, result.episodes)
                 .map_err(CommandError::of(&file))?;
-            bounded.push((learner, bounds));
+            let named = LearnerResult {
+                label: learners.name(&learner.label).to_owned(),
+                ..(*learner).clone()
+            };
+            bounded.push((named, bounds));
         }
     }
     if bounded.is_empty() {
         return Err(CommandError::input(format!(
-            "--bound: {} has no `feedbal`, and no theorem covers other learners",
+            "--bound: no `feedbal` of {} is drawn, and no theorem covers other learners",
             folder.path().display()
         )));
     }
@@ -136,7 +203,7 @@ fn add_bounds(
 }
 
 /// The problem of a folder; fails if it is not the one of its result.
-fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, CommandError> {
+pub(super) fn problem_of(folder: &Folder, result: &RunResult) -> Result<ProblemFile, CommandError> {
     let name = "problem.json";
     let text = folder
         .read(name)

@@ -4,13 +4,15 @@ use std::cmp::Ordering;
 
 use emab_report::{
     HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, draw_curves,
-    draw_heat_maps, draw_sweep_lines, regret_series,
+    draw_heat_maps, draw_sweep_lines,
 };
 use emab_sim::Folder;
 use emab_sim::compare::sweep::{SweepCellResult, Value, read_sweep};
 use emab_sim::results::CurvePoint;
 
-use crate::args::Plot;
+use super::plot::{band_note, band_series, no_quantiles};
+use super::plot_learners::Learners;
+use crate::args::{Band, Plot};
 use crate::error::CommandError;
 
 /// The most heat maps or lines that can be distinguished.
@@ -20,7 +22,11 @@ const MOST: usize = 12;
 struct SweepPlot<'a> {
     cells: Vec<SweepCellResult>,
     varied: Vec<String>,
+    learners: Learners,
+    /// The default title, without what the bands are.
     title: String,
+    runs: u64,
+    episodes: u64,
     args: &'a Plot,
 }
 
@@ -34,6 +40,18 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
         // A cell without the parameter matches every value.
         cells.retain(|cell| cell.value(&name).is_none_or(|own| is(own, value)));
     }
+    let known: Vec<(String, String)> = cells
+        .iter()
+        .map(|cell| (cell.base.clone(), cell.result.learner.clone()))
+        .collect();
+    let mut known: Vec<(&str, &str)> = known
+        .iter()
+        .map(|(base, name)| (&**base, &**name))
+        .collect();
+    known.dedup();
+    let learners = Learners::choose(args, &known)?;
+    cells.retain(|cell| learners.position(&cell.base).is_some());
+    cells.sort_by_key(|cell| learners.position(&cell.base));
     if cells.is_empty() {
         return Err(CommandError::input(
             "the sweep has no finished cell with these values",
@@ -50,12 +68,13 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
         )));
     }
     let file = &sweep.file;
-    let title = || format!("{} ({} runs a cell)", file.file, file.runs);
-    let label = format!("regret after {} episodes", file.episodes);
     let plot = SweepPlot {
-        title: args.title.clone().unwrap_or_else(title),
+        title: file.file.clone(),
+        runs: file.runs,
+        episodes: file.episodes,
         varied: sweep.varied,
         cells,
+        learners,
         args,
     };
     let free = |than: &Option<String>| {
@@ -75,9 +94,9 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
         (Some(x), _) if args.lines && !is_number(&x) => Err(CommandError::input(format!(
             "--lines needs a numeric parameter on the horizontal axis, and `{x}` has texts"
         ))),
-        (Some(x), _) if args.lines => plot.lines(&x, label),
-        (Some(x), Some(y)) => plot.heat_maps(&x, &y, &label),
-        (Some(x), None) if is_number(&x) => plot.lines(&x, label),
+        (Some(x), _) if args.lines => plot.lines(&x),
+        (Some(x), Some(y)) => plot.heat_maps(&x, &y),
+        (Some(x), None) if is_number(&x) => plot.lines(&x),
         _ => plot.curves(),
     }
 }
@@ -141,7 +160,7 @@ impl SweepPlot<'_> {
         all
     }
 
-    /// Groups of cells that differ only in these parameters, each with a name.
+    /// Groups of cells that differ only in these parameters, each with the name of its learner and its other values.
     fn groups(&self, but: &[&str]) -> Result<Vec<(String, Vec<&SweepCellResult>)>, CommandError> {
         let others: Vec<&String> = self
             .varied
@@ -150,7 +169,7 @@ impl SweepPlot<'_> {
             .collect();
         let mut groups: Vec<(String, Vec<&SweepCellResult>)> = Vec::new();
         for cell in &self.cells {
-            let mut name = cell.base.clone();
+            let mut name = self.learners.name(&cell.base).to_owned();
             for other in &others {
                 if let Some(value) = cell.value(other) {
                     name += &format!(", {other} = {value}");
@@ -163,84 +182,145 @@ impl SweepPlot<'_> {
         }
         if groups.len() > MOST {
             return Err(CommandError::input(format!(
-                "there are {} of them, and at most {MOST} can be distinguished; --where NAME=VALUE selects some",
+                "there are {} lines or maps, and at most {MOST} can be told apart; --learner NAME and --where NAME=VALUE select some",
                 groups.len()
             )));
         }
         Ok(groups)
     }
 
-    fn heat_maps(&self, x: &str, y: &str, label: &str) -> Result<Picture, CommandError> {
+    /// The default options: the title, and the result at the end of the runs on the vertical axis.
+    fn options(&self, x_label: &str, bands: &str) -> PlotOptions {
+        let what = match self.args.band {
+            Band::Ci => "",
+            Band::Quantile => "median ",
+        };
+        PlotOptions {
+            title: format!("{} ({} runs a cell{bands})", self.title, self.runs),
+            x_label: x_label.into(),
+            y_label: format!("{what}regret after {} episodes", self.episodes),
+            ..PlotOptions::default()
+        }
+    }
+
+    fn heat_maps(&self, x: &str, y: &str) -> Result<Picture, CommandError> {
+        let lines = self.args.line_options();
+        if !lines.is_empty() {
+            return Err(CommandError::input(format!(
+                "{}: for lines, and this sweep is drawn as a heat map; --lines draws final regret over `{x}`, --curves regret over episodes",
+                lines.join(", ")
+            )));
+        }
         let (columns, rows) = (self.values(x), self.values(y));
-        let axis = |name: &str, values: &[Value]| HeatAxis {
-            name: name.into(),
+        let mut options = self.options("", "");
+        let label = std::mem::take(&mut options.y_label);
+        let options = self.args.options(options);
+        let axis = |label: &str, name: &str, values: &[Value]| HeatAxis {
+            name: if label.is_empty() { name } else { label }.into(),
             values: values.iter().map(ToString::to_string).collect(),
         };
-        let map = |(title, group): (String, Vec<&SweepCellResult>)| {
+        let mut maps = Vec::new();
+        for (title, group) in self.groups(&[x, y])? {
             let cell = |row, column| {
-                let last = last_point(&group, &[(x, column), (y, row)])?;
-                Some(HeatCell {
-                    mean: last.regret,
-                    stderr: last.stderr,
-                })
+                let last = last_point(&group, &[(x, column), (y, row)]);
+                last.map(|last| self.point(0.0, last)).transpose()
             };
-            let cells = rows
-                .iter()
-                .map(|row| columns.iter().map(|column| cell(row, column)).collect());
-            HeatMap {
-                title,
-                x: axis(x, &columns),
-                y: axis(y, &rows),
-                cells: cells.collect(),
-                label: label.into(),
+            let mut cells = Vec::new();
+            for row in &rows {
+                let points = columns.iter().map(|column| cell(row, column));
+                let points = points.collect::<Result<Vec<_>, _>>()?;
+                cells.push(
+                    points
+                        .into_iter()
+                        .map(|point| point.map(heat_cell))
+                        .collect(),
+                );
             }
-        };
-        let maps: Vec<HeatMap> = self.groups(&[x, y])?.into_iter().map(map).collect();
-        Ok(draw_heat_maps(&self.title, &maps)?)
+            maps.push(HeatMap {
+                title,
+                x: axis(&options.x_label, x, &columns),
+                y: axis(&options.y_label, y, &rows),
+                cells,
+                label: label.clone(),
+            });
+        }
+        Ok(draw_heat_maps(&maps, &options)?)
+    }
+
+    /// A result at this place of the horizontal axis, with the requested bands.
+    fn point(&self, x: f64, last: &CurvePoint) -> Result<SeriesPoint, CommandError> {
+        match self.args.band {
+            Band::Ci => Ok(SeriesPoint::mean(x, last.regret, last.stderr, self.runs)),
+            Band::Quantile => {
+                let quantiles = last.quantiles.as_ref();
+                let point = quantiles.map(|quantiles| SeriesPoint::quantiles(x, quantiles));
+                point.ok_or_else(|| no_quantiles("this sweep"))
+            }
+        }
     }
 
     /// One line over `x` for each group.
-    fn lines(&self, x: &str, y_label: String) -> Result<Picture, CommandError> {
+    fn lines(&self, x: &str) -> Result<Picture, CommandError> {
         let all = self.values(x);
-        let line = |(label, group): (String, Vec<&SweepCellResult>)| {
-            let point = |value| {
-                let last = last_point(&group, &[(x, value)])?;
-                Some(SeriesPoint {
-                    x: number(value)?,
-                    mean: last.regret,
-                    stderr: last.stderr,
-                })
-            };
-            Series {
-                label,
-                points: all.iter().filter_map(point).collect(),
-                dashed: false,
+        let mut lines = Vec::new();
+        for (label, group) in self.groups(&[x])? {
+            let mut points = Vec::new();
+            for value in &all {
+                if let (Some(at), Some(last)) = (number(value), last_point(&group, &[(x, value)])) {
+                    points.push(self.point(at, last)?);
+                }
             }
-        };
-        let lines: Vec<Series> = self.groups(&[x])?.into_iter().map(line).collect();
-        let options = PlotOptions {
-            title: self.title.clone(),
-            x_label: x.into(),
-            y_label,
-            log_x: false,
-            log_y: self.args.log_y,
-        };
-        Ok(draw_sweep_lines(&lines, "learner", &options)?)
+            lines.push(Series {
+                label,
+                points,
+                bound: false,
+            });
+        }
+        // The lines of one learner differ by values of parameters, which have an order.
+        let mut by = String::new();
+        if let [one] = self.learners.chosen()
+            && lines.len() > 1
+        {
+            by = self.learners.name(one).to_owned();
+            let shorten = |line: &mut Series| {
+                let rest = line
+                    .label
+                    .strip_prefix(&by)
+                    .and_then(|rest| rest.strip_prefix(", "));
+                if let Some(rest) = rest {
+                    line.label = rest.to_owned();
+                }
+            };
+            lines.iter_mut().for_each(shorten);
+        }
+        let options = self
+            .args
+            .options(self.options(x, band_note(self.args.band)));
+        Ok(draw_sweep_lines(&lines, &by, &options)?)
     }
 
     fn curves(&self) -> Result<Picture, CommandError> {
-        let groups = self.groups(&[])?;
-        let lines: Vec<Series> = groups
-            .iter()
-            .flat_map(|(label, group)| group.iter().map(|cell| regret_series(label, &cell.result)))
-            .collect();
+        let mut lines = Vec::new();
+        for (label, group) in &self.groups(&[])? {
+            for cell in group {
+                lines.push(band_series(label, &cell.result, self.runs, self.args.band)?);
+            }
+        }
         let options = PlotOptions {
-            title: self.title.clone(),
-            x_label: "episodes".into(),
             y_label: "cumulative regret".into(),
-            log_x: self.args.log_x,
-            log_y: self.args.log_y,
+            ..self.options("episodes", band_note(self.args.band))
         };
-        Ok(draw_curves(&lines, &options)?)
+        Ok(draw_curves(&lines, &self.args.options(options))?)
+    }
+}
+
+/// The cell of a heat map; a median has no interval.
+fn heat_cell(point: SeriesPoint) -> HeatCell {
+    HeatCell {
+        centre: point.centre,
+        half_width: match point.outer {
+            None => point.band.1 - point.centre,
+            Some(_) => 0.0,
+        },
     }
 }

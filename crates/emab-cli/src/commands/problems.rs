@@ -16,8 +16,8 @@ pub fn problems(args: &Problems, json: bool) -> Result<(), CommandError> {
     if let Some(name) = args.name.as_deref() {
         return match BUILTIN.iter().find(|builtin| builtin.name == name) {
             // The problem as JSON is a problem file too.
-            Some(_) if json => terminal::print(load::problem(name)?.canonical()),
-            Some(builtin) => terminal::print(builtin.text),
+            Some(_) if json => terminal::print_verbatim(load::problem(name)?.canonical()),
+            Some(builtin) => terminal::print_verbatim(builtin.text),
             None => load::problem(name).and(Err(CommandError::input(format!(
                 "`{name}` is not a built-in problem; `emab problems` lists them"
             )))),
@@ -71,7 +71,7 @@ fn random(family: &str, args: &Problems, json: bool) -> Result<(), CommandError>
                         .canonical(),
                 )
             }
-            false => terminal::print(&family.text(args.seed, 1)),
+            false => terminal::print_verbatim(&family.text(args.seed, 1)),
         };
     };
     let folder = create_folder(out)?;

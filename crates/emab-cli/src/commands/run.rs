@@ -283,7 +283,7 @@ impl Session {
                 "note: runs.csv and runs.parquet are not written: an earlier version of emab began this run",
             ),
         }
-        match draw_curves(&series(result), &plot_options(result)) {
+        match draw_curves(&series(result), &plot_options(result, ", 95 % bands")) {
             Ok(picture) => write_picture(folder, "regret", &picture)?,
             Err(error) => terminal::note(&format!("note: no plot was drawn: {error}")),
         }
@@ -355,25 +355,26 @@ impl Session {
     }
 }
 
-/// The curves of a result.
-pub fn series(result: &RunResult) -> Vec<Series> {
+/// The mean regret of all learners of a result.
+fn series(result: &RunResult) -> Vec<Series> {
     let learners = result.learners.iter();
     learners
-        .map(|learner| regret_series(&learner.label, learner))
+        .map(|learner| regret_series(&learner.label, learner, result.runs))
         .collect()
 }
 
-/// The default plot options of a result.
-pub fn plot_options(result: &RunResult) -> PlotOptions {
+/// The default plot options of a result; the title says what the bands are.
+pub fn plot_options(result: &RunResult, bands: &str) -> PlotOptions {
     let conditions = match result.conditions.is_none() {
         true => String::new(),
         false => format!(" under {}", result.conditions),
     };
+    let runs = match result.runs {
+        1 => "one run".into(),
+        runs => format!("{} runs{bands}", number(runs as f64)),
+    };
     PlotOptions {
-        title: format!(
-            "{}{conditions} ({} runs, 95 % bands)",
-            result.problem, result.runs
-        ),
+        title: format!("{}{conditions} ({runs})", result.problem),
         x_label: "episodes".into(),
         y_label: "cumulative regret".into(),
         ..PlotOptions::default()

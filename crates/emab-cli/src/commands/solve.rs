@@ -3,7 +3,7 @@
 use emab::learners::MAX_FIXED_OUTCOMES;
 use emab::oracle::Solution;
 use emab_problem::ProblemFile;
-use emab_report::{number, policy_table};
+use emab_report::{number, policy_table, sequence_text};
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -34,7 +34,7 @@ pub fn solve(name: &str, json: bool) -> Result<(), CommandError> {
 fn text(file: &ProblemFile, solution: &Solution) -> String {
     let spec = file.spec();
     let (best, what) = match &solution.best_fixed {
-        Some(fixed) => (number(fixed.value), shorten(&fixed.names(spec))),
+        Some(fixed) => (number(fixed.value), sequence_text(&fixed.names(spec))),
         None => ("?".into(), "too many sequences to compare".into()),
     };
     let (benchmark, optimal) = (solution.benchmark_value, solution.optimal_value);
@@ -50,7 +50,7 @@ fn text(file: &ProblemFile, solution: &Solution) -> String {
         (
             "best repeated",
             number(repeated.value),
-            shorten(&repeated.names(spec)),
+            sequence_text(&repeated.names(spec)),
         ),
     ]
     .map(|(name, value, what)| vec![name.into(), value, what]);
@@ -64,16 +64,4 @@ fn text(file: &ProblemFile, solution: &Solution) -> String {
         )
     });
     text
-}
-
-/// A long run of one action as a count.
-fn shorten(names: &[String]) -> String {
-    let runs = names.chunk_by(|a, b| a == b);
-    let runs: Vec<String> = runs
-        .map(|run| match run.len() {
-            0..=2 => run.join(", "),
-            count => format!("{count} × {}", run[0]),
-        })
-        .collect();
-    runs.join(", ")
 }

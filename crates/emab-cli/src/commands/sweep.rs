@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 
+use emab_problem::ProblemFile;
 use emab_report::{final_regret, number, stuck_share, table, table_csv, table_parquet};
 use emab_sim::compare::sweep::{
     BegunSweep, Manifest, Sweep, SweepCellResult, SweepFile, SweepFolder, columns,
@@ -20,14 +21,24 @@ const SHOWN: usize = 60;
 
 pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
     let name = args.file.display().to_string();
-    let text = fs::read_to_string(&args.file)
-        .map_err(|error| CommandError::input(format!("cannot read {name}: {error}")))?;
+    let text = fs::read_to_string(&args.file).map_err(|error| {
+        let hint = match ProblemFile::builtin(&name) {
+            Some(_) => format!(
+                "; `{name}` is a built-in problem, which `emab run {name}` runs: a sweep file names it as problem = \"{name}\""
+            ),
+            None => String::new(),
+        };
+        CommandError::input(format!("cannot read {name}: {error}{hint}"))
+    })?;
     let file = SweepFile::parse(&name, &text)?;
     let problem = load::problem(&file.problem_beside())?;
     let sweep = Sweep::new(file, &problem)?;
     // An invalid cell is reported before any cell runs.
     for cell in &sweep.cells {
         cell.check()?;
+    }
+    for words in sweep.warnings()? {
+        terminal::note(&words);
     }
     let shard = args.shard.unwrap_or_default();
     let manifest = Manifest::new(&sweep, text, &problem, shard);

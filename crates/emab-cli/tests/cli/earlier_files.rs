@@ -131,7 +131,9 @@ fn an_interrupted_sweep_continues_and_shards_of_a_sweep_are_merged() {
 /// A cell without what earlier versions did not compute.
 fn without_distribution(mut cell: Value) -> Value {
     let result = cell["result"].as_object_mut().unwrap();
-    ["stuck", "groups"].map(|name| result.remove(name));
+    for name in ["stuck", "groups"] {
+        result.remove(name);
+    }
     for point in result["curve"].as_array_mut().unwrap() {
         point.as_object_mut().unwrap().remove("quantiles");
     }

@@ -319,8 +319,8 @@ fn plots_a_sweep() {
         --where q=1            => `q` does not vary
         --where p              => --where must be NAME=VALUE, got `p`
         --where p=0.5          => no finished cell with these values
-        --bound                => --bound is for the result of a run | contains a sweep
-        --output @/picture.gif => --output must end in .svg or .png
+        --bound                => --bound: | contains a sweep, and bounds are for the result of a run
+        --output @/picture.gif => --output must end in .pdf, .svg or .png
         ",
     ) {
         dir.rejects(&format!("plot @/out {call}"), 2, words);
@@ -329,7 +329,7 @@ fn plots_a_sweep() {
     dir.rejects(
         "plot @/empty --curves",
         2,
-        "are for sweeps | empty contains none",
+        "--curves: | empty contains no sweep",
     );
     // A picture of another sweep does not stay.
     dir.write("sweep.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4]"));
@@ -344,7 +344,7 @@ fn plots_a_sweep() {
     dir.rejects(
         "plot @/many --curves",
         2,
-        "25 of them | at most 12 | --where",
+        "25 lines or maps | at most 12 | --learner NAME | --where",
     );
 }
 

@@ -1,11 +1,10 @@
 //! The range of an axis and the text of its ticks.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use kuva::render::layout::TickFormat;
 use kuva::render::render_utils::{auto_nice_range, generate_ticks, generate_ticks_log};
 
+use super::options::AxisRange;
 use crate::text_table::fixed;
 
 /// How many ticks a linear axis aims at.
@@ -124,13 +123,48 @@ impl Axis {
         text.replace('-', "\u{2212}")
     }
 
-    /// The widest tick label of a log axis.
-    pub(super) fn widest_log_label(&self) -> String {
-        generate_ticks_log(self.lo, self.hi)
-            .into_iter()
-            .map(|tick| self.tick_label(tick))
-            .max_by_key(|label| label.chars().count())
-            .unwrap_or_default()
+    /// Ticks in increasing order: their values as kuva gets them, and whether they have priority, as powers of ten do on a log axis.
+    pub(super) fn ticks(&self) -> Vec<(f64, bool)> {
+        let Self { log, lo, hi, .. } = *self;
+        if !log {
+            let ticks = generate_ticks(lo, hi, TICKS).into_iter();
+            let slack = 1e-9 * (hi - lo);
+            let inside = ticks.filter(|tick| (lo - slack..=hi + slack).contains(tick));
+            return inside.map(|tick| (tick, true)).collect();
+        }
+        let power = |tick: f64| (tick.log10() - tick.log10().round()).abs() < 1e-9;
+        let ticks = generate_ticks_log(lo, hi).into_iter();
+        ticks.map(|tick| (tick, power(tick))).collect()
+    }
+
+    /// Position of a value from 0 at the lower end of the axis to 1 at the upper end, and beyond.
+    pub(super) fn fraction(&self, value: f64) -> f64 {
+        /// Far outside; larger numbers would lose the digits of the positions inside.
+        const FAR: f64 = 1e4;
+        let Self { log, unit, lo, hi } = *self;
+        let value = value / unit;
+        let fraction = match log {
+            false => (value - lo) / (hi - lo),
+            // The edge of a band may be negative.
+            true if value <= 0.0 => 0.0,
+            true => (value / lo).log10() / (hi / lo).log10(),
+        };
+        fraction.clamp(-FAR, FAR)
+    }
+
+    /// The axis with the ends of a range, where it has any.
+    pub(super) fn limited(self, range: &AxisRange) -> Self {
+        let lo = range.from.map_or(self.lo, |from| from / self.unit);
+        let hi = range.to.map_or(self.hi, |to| to / self.unit);
+        // An end beyond all values is the only one that was asked for: the other end follows.
+        let (lo, hi) = match (lo < hi, self.log, range.from.is_some()) {
+            (true, _, _) => (lo, hi),
+            (false, true, true) => (lo, lo * 10.0),
+            (false, true, false) => (hi / 10.0, hi),
+            (false, false, true) => (lo, lo + lo.abs().max(1.0)),
+            (false, false, false) => (hi - hi.abs().max(1.0), hi),
+        };
+        Self { lo, hi, ..self }
     }
 
     /// The places of the minor ticks: none on a linear axis.
@@ -143,10 +177,6 @@ impl Axis {
             .flat_map(|decade| (2..10).map(move |step| f64::from(step) * 10_f64.powi(decade)))
             .filter(|tick| (self.lo..=self.hi).contains(tick))
             .collect()
-    }
-
-    pub(super) fn format(self) -> TickFormat {
-        TickFormat::Custom(Arc::new(move |tick| self.tick_label(tick)))
     }
 }
 

@@ -1,95 +1,31 @@
-//! Corrections of kuva's scene before it is rendered.
+//! Corrections of kuva's scene before it is rendered as PNG.
 
-use kuva::render::layout::ComputedLayout;
-use kuva::render::render::{Primitive, Scene};
+use kuva::render::render::Primitive;
 
-use super::axis::Axis;
-
-const MINOR_TICK: f64 = 3.0;
-
-/// Adds the ticks between the powers of ten.
-pub(super) fn add_minor_ticks(
-    scene: &mut Scene,
-    frame: &ComputedLayout,
-    x_axis: &Axis,
-    y_axis: &Axis,
-) {
-    let mut add = |x1: f64, y1: f64, dx: f64, dy: f64| {
-        scene.add(Primitive::Line {
-            x1,
-            y1,
-            x2: x1 + dx,
-            y2: y1 + dy,
-            stroke: (&frame.theme.tick_color).into(),
-            stroke_width: 1.0,
-            stroke_dasharray: None,
-        });
-    };
-    let (left, bottom) = (frame.margin_left, frame.height - frame.margin_bottom);
-    for tick in x_axis.minor_ticks() {
-        add(frame.map_x(tick), bottom, 0.0, MINOR_TICK);
-    }
-    for tick in y_axis.minor_ticks() {
-        add(left, frame.map_y(tick), -MINOR_TICK, 0.0);
-    }
-}
-
-/// Names each clip path after its position instead of kuva's process-wide number, so that equal pictures are equal and
-/// several pictures fit one HTML page.
-pub(super) fn name_clip_paths(scene: &mut Scene) {
-    for element in &mut scene.elements {
-        if let Primitive::ClipStart {
-            x,
-            y,
-            width,
-            height,
-            id,
+/// The elements with each dashed line replaced by its dashes, for the PNG backend.
+pub(super) fn split_dashes(elements: &[Primitive]) -> Vec<Primitive> {
+    let pieces = elements.iter().flat_map(|element| {
+        let Primitive::PolyLine {
+            points,
+            stroke,
+            stroke_width,
+            stroke_dasharray: Some(pattern),
         } = element
-        {
-            let name = format!("plot-area-{x:.2}-{y:.2}-{width:.2}-{height:.2}");
-            let old = std::mem::replace(id, name);
-            for definition in &mut scene.defs {
-                *definition = definition.replace(&format!("\"{old}\""), &format!("\"{id}\""));
-            }
-        }
-    }
-}
-
-/// Replaces each dashed line by its dashes, for the PNG backend.
-pub(super) fn split_dashes(scene: &mut Scene) {
-    scene.elements = std::mem::take(&mut scene.elements)
-        .into_iter()
-        .flat_map(|element| {
-            let (points, pattern, stroke, stroke_width) = match element {
-                Primitive::PolyLine {
-                    points,
-                    stroke,
-                    stroke_width,
-                    stroke_dasharray: Some(pattern),
-                } => (points, pattern, stroke, stroke_width),
-                Primitive::Line {
-                    x1,
-                    y1,
-                    x2,
-                    y2,
-                    stroke,
-                    stroke_width,
-                    stroke_dasharray: Some(pattern),
-                } => (vec![(x1, y1), (x2, y2)], pattern, stroke, stroke_width),
-                other => return vec![other],
-            };
-            let lengths: Vec<f64> = pattern.split(' ').filter_map(|n| n.parse().ok()).collect();
-            dash_pieces(&points, &lengths, stroke_width)
-                .into_iter()
-                .map(|points| Primitive::PolyLine {
-                    points,
-                    stroke: stroke.clone(),
-                    stroke_width,
-                    stroke_dasharray: None,
-                })
-                .collect()
-        })
-        .collect();
+        else {
+            return vec![element.clone()];
+        };
+        let lengths: Vec<f64> = pattern.split(' ').filter_map(|n| n.parse().ok()).collect();
+        dash_pieces(points, &lengths, *stroke_width)
+            .into_iter()
+            .map(|points| Primitive::PolyLine {
+                points,
+                stroke: stroke.clone(),
+                stroke_width: *stroke_width,
+                stroke_dasharray: None,
+            })
+            .collect()
+    });
+    pieces.collect()
 }
 
 /// Cuts a line into the dashes of a pattern of dash and gap lengths.

@@ -1,43 +1,43 @@
-//! Figures as SVG and PNG: regret curves, results of sweeps, maps of regret over steps and states, and comparisons of
+//! Figures as SVG, PNG and PDF: regret curves, results of sweeps, maps of regret over steps and states, and comparisons of
 //! learners. The same input gives the same bytes.
 //!
-//! `curves` draws lines with 95 % bands, `sweep_lines` and `sweep_map` the results of a sweep, `regret_map` where
-//! regret occurs, and `arena_map` a comparison of learners. The maps are built from the parts in `grid`.
+//! `curves` draws lines with bands: curves, and results of a sweep over one parameter. `sweep_map` draws a sweep over two,
+//! `regret_map` where regret occurs, and `arena_map` a comparison of learners. All are built from the parts in `grid`, and
+//! [`PlotOptions`] has the choices for all of them.
 //!
-//! The crate `kuva` renders the figures. These modules choose ranges, tick labels, colours and sizes, and work around
-//! limits of kuva 0.6:
+//! A figure is a scene of the crate `kuva`, which renders SVG and PNG; `pdf` renders PDF. These modules choose ranges, tick labels,
+//! colours and places, and work around limits of kuva 0.6:
 //!
-//! - it numbers clip paths with a process-wide counter, so two equal pictures would differ (`kuva_fixes`);
 //! - its PNG backend restarts the dash pattern at every point of a curve, so a dashed curve with many points would be
 //!   solid (`kuva_fixes`);
-//! - its PNG backend leaves steps in flat curves (`png`);
-//! - its minor ticks do not fit a log axis (`kuva_fixes`);
-//! - its axes lose very small and very large values (`axis`).
+//! - its PNG backend ignores clip paths (`clip`) and leaves steps in flat curves (`png`);
+//! - its axes lose very small and very large values (`axis`);
+//! - its legend cuts long labels (`curves`).
 
 mod arena_map;
 mod axis;
+mod clip;
 mod curves;
+mod font;
 mod grid;
 mod kuva_fixes;
+mod options;
+mod pdf;
 mod png;
 mod regret_map;
+mod series;
 mod style;
-mod sweep_lines;
 mod sweep_map;
 
 use kuva::backend::svg::SvgBackend;
 use kuva::render::render::Scene;
 
-use self::kuva_fixes::split_dashes;
-
-pub use self::arena_map::draw_arena;
-pub use self::curves::{PlotOptions, Series, SeriesPoint, draw_curves};
-pub use self::regret_map::{draw_regret_map, regret_map_csv};
-pub use self::sweep_lines::draw_sweep_lines;
+pub use self::arena_map::{arena_options, draw_arena};
+pub use self::curves::{draw_curves, draw_sweep_lines};
+pub use self::options::{AxisRange, LegendPlace, PlotOptions};
+pub use self::regret_map::{draw_regret_map, read_regret_map, regret_map_csv};
+pub use self::series::{Series, SeriesPoint};
 pub use self::sweep_map::{HeatAxis, HeatCell, HeatMap, draw_heat_maps};
-
-/// Half the width of a 95 % band, in standard errors.
-const BAND: f64 = emab::stats::NORMAL_975;
 
 /// Largest value that is drawn: rounding up the end of the axis must not overflow.
 const LIMIT: f64 = 1e305;
@@ -49,6 +49,8 @@ pub struct Picture {
     /// would add a megabyte.
     pub svg: String,
     scene: Scene,
+    /// SVG units per unit of the scene.
+    scale: f64,
 }
 
 /// Why a figure cannot be drawn.
@@ -63,11 +65,11 @@ pub enum PlotError {
     NoPoints(String),
     /// A value that no axis can show: the label of the series, and the position of the point in it, from 0.
     #[error(
-        "series `{0}`, point {1}: x, mean and the edges of the band must be finite \
-         (at most 1e305) and the standard error must not be negative"
+        "series `{0}`, point {1}: x, the value and the edges of its bands must be finite \
+         (at most 1e305), and the value must be between the edges"
     )]
     BadPoint(String, usize),
-    /// An invalid value of a map: the step and the state, or the title of the map; and the violated rule.
+    /// An invalid value of a map or an option: the step and the state, the title of the map, or the option; and the violated rule.
     #[error("{0}: {1}")]
     Invalid(String, String),
     /// A log axis without a positive value.
@@ -76,19 +78,53 @@ pub enum PlotError {
     /// Writing the PNG failed.
     #[error("the PNG could not be written: {0}")]
     Png(String),
+    /// Writing the PDF failed.
+    #[error("the PDF could not be written: {0}")]
+    Pdf(String),
 }
 
 impl Picture {
-    fn new(mut scene: Scene) -> Picture {
-        let svg = SvgBackend::new().render_scene(&scene);
-        split_dashes(&mut scene);
-        Picture { svg, scene }
+    fn new(scene: Scene, scale: f64) -> Picture {
+        let mut svg = SvgBackend::new().render_scene(&scene);
+        if scale != 1.0 {
+            svg = scaled(&svg, &scene, scale);
+        }
+        Picture { svg, scene, scale }
     }
 
     /// PNG image with two pixels per SVG unit. Drawing it takes much longer than the SVG.
+    ///
+    /// # Errors
+    ///
+    /// When the image would be too large, or cannot be encoded.
     pub fn png(&self) -> Result<Vec<u8>, PlotError> {
-        png::render(&self.scene).map_err(PlotError::Png)
+        png::render(&self.scene, self.scale).map_err(PlotError::Png)
     }
+
+    /// PDF of one page that has the size of the figure. Text is text, in a subset of DejaVu Sans that is embedded.
+    ///
+    /// # Errors
+    ///
+    /// When the font cannot be embedded.
+    pub fn pdf(&self) -> Result<Vec<u8>, PlotError> {
+        pdf::render(&self.scene, self.scale).map_err(PlotError::Pdf)
+    }
+}
+
+/// An SVG document of another size.
+fn scaled(svg: &str, scene: &Scene, scale: f64) -> String {
+    let Some((tag, rest)) = svg.split_once('>') else {
+        return svg.to_owned();
+    };
+    let attributes = tag
+        .split_once(" font-family")
+        .map_or("", |(_, after)| after);
+    let (width, height) = (scene.width, scene.height);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.2}\" height=\"{:.2}\" viewBox=\"0 0 {width} {height}\" font-family{attributes}>{rest}",
+        width * scale,
+        height * scale
+    )
 }
 
 /// The text without characters that XML or kuva would misread (control characters; `$`, which begins mathematics),

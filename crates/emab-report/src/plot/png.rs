@@ -6,6 +6,8 @@ use std::io::Cursor;
 use kuva::backend::png::PngBackend;
 use kuva::render::render::Scene;
 
+use super::kuva_fixes::split_dashes;
+
 /// PNG pixels for each SVG unit.
 const PNG_SCALE: u32 = 2;
 
@@ -13,11 +15,23 @@ const PNG_SCALE: u32 = 2;
 /// lines across but not upwards, so that flat curves would show steps.
 const OVERSAMPLING: u32 = 3;
 
-/// The scene as a PNG.
-pub(super) fn render(scene: &Scene) -> Result<Vec<u8>, String> {
+/// Most pixels of a PNG, in millions: kuva needs 36 bytes for each.
+const MOST: f64 = 25.0;
+
+/// The scene as a PNG, with this many SVG units per unit of the scene.
+pub(super) fn render(scene: &Scene, scale: f64) -> Result<Vec<u8>, String> {
+    let side = |length: f64| f64::from(PNG_SCALE) * scale * length;
+    let millions = side(scene.width) * side(scene.height) / 1e6;
+    if millions > MOST {
+        return Err(format!(
+            "it would have {millions:.0} million pixels, and at most {MOST} are drawn; choose a smaller size, or SVG or PDF"
+        ));
+    }
+    let mut drawn = Scene::new(scene.width, scene.height);
+    drawn.elements = split_dashes(&scene.elements);
     let large = PngBackend::new()
-        .with_scale((PNG_SCALE * OVERSAMPLING) as f32)
-        .render_scene(scene)?;
+        .with_scale((f64::from(PNG_SCALE * OVERSAMPLING) * scale) as f32)
+        .render_scene(&drawn)?;
     average_down(&large).map_err(|error| error.to_string())
 }
 

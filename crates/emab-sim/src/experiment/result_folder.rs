@@ -66,10 +66,10 @@ impl From<ReadError> for FolderError {
     }
 }
 
-/// A path quoted for a shell.
+/// A path or another word, quoted for a shell if necessary.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=,@+".contains(c);
     if text.chars().all(plain) {
         text
     } else {

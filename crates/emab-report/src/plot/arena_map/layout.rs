@@ -3,8 +3,9 @@
 use emab_sim::results::ArenaResult;
 use kuva::render::render::{Scene, TextAnchor};
 
-use super::super::grid::text::{shorten, width, wrap};
+use super::super::grid::text::{shorten, width};
 use super::super::grid::{Canvas, MARGIN, Mark as LegendMark, draw_legend, even_columns};
+use super::super::options::PlotOptions;
 use super::panel::{ABOVE, APART, BELOW, HIGH, Mark, WIDE, draw};
 use super::{MAX_PANELS, MAX_ROWS};
 use crate::text_table::number;
@@ -13,7 +14,6 @@ const GAP: f64 = 18.0;
 /// Most panels per row.
 const MAX_COLUMNS: usize = 4;
 
-const TEXT: u32 = 12;
 const NAMES: u32 = 11;
 /// Most width of the names of learners.
 const NAMES_ROOM: f64 = 230.0;
@@ -49,7 +49,7 @@ pub(super) fn rows(result: &ArenaResult) -> Vec<Row> {
 }
 
 /// Draws the figure of at least one problem and one row.
-pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
+pub(super) fn scene(result: &ArenaResult, rows: &[Row], options: &PlotOptions) -> Scene {
     let problems = &result.problems[..result.problems.len().min(MAX_PANELS)];
     let names: Vec<String> = rows
         .iter()
@@ -65,14 +65,7 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
     let full = full.max(640.0);
     let mut canvas = Canvas::new(full.ceil());
 
-    let title = "Regret of each learner relative to FeedBAL's";
-    let mut top = canvas.title(title, 2, 0.0);
-    let caption = caption(result, problems.len());
-    for line in wrap(&caption, full - 2.0 * MARGIN, TEXT, 4) {
-        canvas.text((full / 2.0, top + 10.0), TEXT, TextAnchor::Middle, &line);
-        top += 17.0;
-    }
-    top += 12.0;
+    let mut top = canvas.title(&options.title, 2, 4.0);
 
     let high = rows.last().map_or(0.0, |row| row.top + HIGH);
     for (i, problem) in problems.iter().enumerate() {
@@ -81,7 +74,7 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
             left + (WIDE + GAP) * column as f64,
             top + (ABOVE + high + BELOW) * line as f64,
         );
-        draw(&mut canvas, problem, rows, corner);
+        draw(&mut canvas, (problem, result.runs), rows, corner);
         if column == 0 {
             for (row, name) in rows.iter().zip(&names) {
                 let y = corner.1 + ABOVE + row.top + HIGH / 2.0 + 4.0;
@@ -91,10 +84,21 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row]) -> Scene {
     }
     top += (ABOVE + high + BELOW) * lines as f64 + 4.0;
     top = draw_marks(&mut canvas, (MARGIN, top), full - MARGIN);
-    canvas.finish(top)
+    let end = canvas.caption(&options.caption, top, MARGIN);
+    canvas.finish(end)
 }
 
-fn caption(result: &ArenaResult, drawn: usize) -> String {
+/// The default title and caption of an arena.
+pub fn arena_options(result: &ArenaResult) -> PlotOptions {
+    PlotOptions {
+        title: "Regret of each learner relative to FeedBAL's".into(),
+        caption: caption(result),
+        ..PlotOptions::default()
+    }
+}
+
+fn caption(result: &ArenaResult) -> String {
+    let drawn = result.problems.len().min(MAX_PANELS);
     let values = result.problems[..drawn].iter().map(|at| &at.ground.values);
     let known = values.filter(|values| values.optimal_value.is_some());
     let against = match known.count() {

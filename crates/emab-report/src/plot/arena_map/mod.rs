@@ -7,7 +7,10 @@ mod ratio_axis;
 use emab_sim::results::ArenaResult;
 use kuva::render::render::Scene;
 
+use super::options::PlotOptions;
 use super::{Picture, PlotError};
+
+pub use self::layout::arena_options;
 
 /// Most panels and rows of a figure.
 const MAX_PANELS: usize = 24;
@@ -25,23 +28,26 @@ const MAX_ROWS: usize = 80;
 /// let left = ExcludedLearner { label: "ucb1".into(), why: "too many sequences".into() };
 /// let problem = ArenaProblem::judge(ArenaSetting::default(), 10, &[], vec![left]);
 /// let result = ArenaResult { version: "".into(), seed: 1, runs: 2, episodes: 10, problems: vec![problem] };
-/// let picture = emab_report::draw_arena(&result).unwrap();
+/// let picture = emab_report::draw_arena(&result, &emab_report::arena_options(&result)).unwrap();
 /// assert!(picture.svg.contains(">does not apply</text>"));
 /// ```
 ///
 /// # Errors
 ///
-/// When there is no problem or no learner, or the PNG cannot be written.
-pub fn draw_arena(result: &ArenaResult) -> Result<Picture, PlotError> {
-    Ok(Picture::new(scene(result)?))
+/// When there is no problem or no learner, or an option is invalid.
+pub fn draw_arena(result: &ArenaResult, options: &PlotOptions) -> Result<Picture, PlotError> {
+    let scene = scene(result, options)?;
+    let scale = options.map_scale(scene.width, scene.height)?;
+    Ok(Picture::new(scene, scale))
 }
 
-fn scene(result: &ArenaResult) -> Result<Scene, PlotError> {
+fn scene(result: &ArenaResult, options: &PlotOptions) -> Result<Scene, PlotError> {
+    options.check()?;
     let rows = layout::rows(result);
     if result.problems.is_empty() || rows.is_empty() {
         return Err(PlotError::NoSeries);
     }
-    Ok(layout::scene(result, &rows))
+    Ok(layout::scene(result, &rows, options))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! One problem: rows, axis, and a mark per learner.
 
+use emab::stats::half_width;
 use emab_sim::results::{ArenaEntry, ArenaProblem, Ranking};
 use kuva::render::render::TextAnchor;
 
-use super::super::BAND;
 use super::super::grid::Canvas;
 use super::super::grid::colour::Rgb;
 use super::super::grid::text::{shorten, wrap};
@@ -71,16 +71,16 @@ impl Mark {
     }
 }
 
-/// Draws a problem; its rows begin below the title.
+/// Draws a problem, played in this many runs; its rows begin below the title.
 pub(super) fn draw(
     canvas: &mut Canvas,
-    problem: &ArenaProblem,
+    (problem, runs): (&ArenaProblem, u64),
     rows: &[Row],
     (left, top): (f64, f64),
 ) {
     let episodic = problem.learners.iter();
     let episodic = episodic.filter(|entry| entry.standing != Ranking::Informed);
-    let axis = RatioAxis::new(episodic.filter_map(|entry| entry.over_feedbal));
+    let axis = RatioAxis::new(episodic.filter_map(|entry| entry.over_feedbal), runs);
     let title = shorten(&problem.ground.problem, WIDE, TITLE);
     canvas.text((left, top + 13.0), TITLE, TextAnchor::Start, &title);
     let first = top + ABOVE;
@@ -121,7 +121,7 @@ pub(super) fn draw(
         let colour = mark.colour();
         match axis.position(ratio.mean) {
             Position::On(share) => {
-                let arm = BAND * ratio.stderr;
+                let arm = half_width(ratio.stderr, runs);
                 let end = |value: f64| (x(axis.clamped(value)), middle);
                 canvas.coloured_line(end(ratio.mean - arm), end(ratio.mean + arm), colour, 1.8);
                 let at = (x(share), middle);

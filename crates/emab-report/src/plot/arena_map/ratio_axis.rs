@@ -1,8 +1,7 @@
 //! The log axis of a panel.
 
+use emab::stats::half_width;
 use emab_sim::results::Measured;
-
-use super::super::BAND;
 
 /// Largest factor between 1 and the ends of the axis: one outlier must not compress all other points.
 const MAX_FACTOR: f64 = 1000.0;
@@ -26,13 +25,13 @@ pub(super) enum Position {
 }
 
 impl RatioAxis {
-    /// The axis that covers these ratios and 1.
-    pub(super) fn new(values: impl Iterator<Item = Measured>) -> RatioAxis {
+    /// The axis that covers these ratios, of this many runs, and 1.
+    pub(super) fn new(values: impl Iterator<Item = Measured>, runs: u64) -> RatioAxis {
         let (mut lo, mut hi) = (0.5_f64, 2.0_f64);
         for value in values {
             if value.mean > 0.0 {
                 // An interval may include 0: it widens the axis by at most a factor of 2.
-                let arm = BAND * value.stderr;
+                let arm = half_width(value.stderr, runs);
                 lo = lo.min((value.mean - arm).max(value.mean / 2.0));
                 hi = hi.max(value.mean + arm);
             }

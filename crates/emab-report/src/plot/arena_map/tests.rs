@@ -5,7 +5,7 @@ use emab_sim::results::{
 
 use super::super::tests::svg;
 use super::ratio_axis::{Position, RatioAxis};
-use super::{draw_arena, scene};
+use super::{arena_options, draw_arena, scene};
 
 fn cell(label: &str, sees: Access, finals: [f64; 3]) -> (Access, ArenaCellResult) {
     let cell = ArenaCellResult {
@@ -44,9 +44,13 @@ fn result(feedbal: [f64; 3]) -> ArenaResult {
     }
 }
 
+fn svg_of(feedbal: [f64; 3]) -> String {
+    let result = result(feedbal);
+    svg(&scene(&result, &arena_options(&result)).unwrap())
+}
+
 #[test]
 fn every_learner_has_its_row_and_every_problem_its_panel() {
-    let svg_of = |feedbal| svg(&scene(&result(feedbal)).unwrap());
     let drawn = svg_of([10.0, 12.0, 11.0]);
     let count = |text: &str| drawn.matches(&format!(">{text}</text>")).count();
     // Five panels stand in two rows, and each row names the learners.
@@ -60,20 +64,20 @@ fn every_learner_has_its_row_and_every_problem_its_panel() {
 
 #[test]
 fn no_ratio_is_said_and_nothing_at_all_is_refused() {
-    let drawn = svg(&scene(&result([0.0; 3])).unwrap());
+    let drawn = svg_of([0.0; 3]);
     assert!(drawn.contains("FeedBAL lost nothing"));
     let nothing = ArenaResult {
         problems: Vec::new(),
         ..result([0.0; 3])
     };
-    assert!(draw_arena(&nothing).is_err());
+    assert!(draw_arena(&nothing, &arena_options(&nothing)).is_err());
 }
 
 #[test]
 fn the_axis_has_one_in_it_and_an_end() {
     let of = |means: &[f64]| {
         let measured = means.iter().map(|&mean| Measured { mean, stderr: 0.0 });
-        RatioAxis::new(measured)
+        RatioAxis::new(measured, 40)
     };
     assert_eq!(of(&[]).position(1.0), Position::On(0.5));
     let wide = of(&[0.03, 1e12, 0.0, -4.0]);

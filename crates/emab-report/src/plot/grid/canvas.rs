@@ -19,6 +19,28 @@ pub(crate) const MARGIN: f64 = 18.0;
 const TITLE: u32 = 17;
 const TITLE_LINE: f64 = 24.0;
 
+const CAPTION: u32 = 12;
+const CAPTION_LINE: f64 = 16.0;
+const CAPTION_GAP: f64 = 8.0;
+const CAPTION_INK: [u8; 3] = [0x44; 3];
+
+/// Colour, width and dash pattern of a line; an empty pattern is a solid line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stroke<'a> {
+    pub(crate) ink: Rgb,
+    pub(crate) width: f64,
+    pub(crate) dashes: &'a [f64],
+}
+
+/// The shape of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marker {
+    Triangle,
+    Square,
+    Diamond,
+    Circle,
+}
+
 /// A scene under construction.
 pub(crate) struct Canvas {
     scene: Scene,
@@ -43,10 +65,38 @@ impl Canvas {
         if top > MARGIN { top + space_below } else { top }
     }
 
-    /// The scene, ending below `bottom`.
-    pub(crate) fn finish(mut self, bottom: f64) -> Scene {
-        self.scene.height = (bottom + MARGIN - 6.0).ceil();
+    /// Writes the caption of the figure below its content; returns where the figure ends.
+    pub(crate) fn caption(&mut self, caption: &str, top: f64, margin: f64) -> f64 {
+        let lines = wrap(
+            caption,
+            self.scene.width - 2.0 * margin,
+            CAPTION,
+            usize::MAX,
+        );
+        let begin = top + if lines.is_empty() { 0.0 } else { CAPTION_GAP };
+        for (i, line) in lines.iter().enumerate() {
+            let y = begin + CAPTION_LINE * i as f64 + 11.0;
+            self.write(
+                (margin, y),
+                CAPTION,
+                TextAnchor::Start,
+                None,
+                CAPTION_INK,
+                line,
+            );
+        }
+        begin + CAPTION_LINE * lines.len() as f64
+    }
+
+    /// The scene of this height.
+    pub(crate) fn finish_at(mut self, height: f64) -> Scene {
+        self.scene.height = height;
         self.scene
+    }
+
+    /// The scene, ending below `bottom`.
+    pub(crate) fn finish(self, bottom: f64) -> Scene {
+        self.finish_at((bottom + MARGIN - 6.0).ceil())
     }
 
     pub(crate) fn text(&mut self, at: (f64, f64), size: u32, anchor: TextAnchor, text: &str) {
@@ -106,6 +156,49 @@ impl Canvas {
         });
     }
 
+    /// A line through points.
+    pub(crate) fn polyline(&mut self, points: Vec<(f64, f64)>, stroke: &Stroke<'_>) {
+        let dashes: Vec<String> = stroke.dashes.iter().map(f64::to_string).collect();
+        self.scene.add(Primitive::PolyLine {
+            points,
+            stroke: paint(stroke.ink),
+            stroke_width: stroke.width,
+            stroke_dasharray: (!dashes.is_empty()).then(|| dashes.join(" ")),
+        });
+    }
+
+    /// A filled area without an edge, transparent to some degree.
+    pub(crate) fn area(&mut self, corners: &[(f64, f64)], fill: Rgb, opacity: f64) {
+        if corners.is_empty() {
+            return;
+        }
+        self.scene.add(Primitive::Path(Box::new(PathData {
+            d: closed(corners),
+            fill: Some(paint(fill)),
+            stroke: Color::None,
+            stroke_width: 0.0,
+            opacity: Some(opacity),
+            stroke_dasharray: None,
+        })));
+    }
+
+    /// A white mark with an edge.
+    pub(crate) fn marker(&mut self, at: (f64, f64), marker: Marker, ink: Rgb) {
+        const R: f64 = 3.6;
+        let (x, y) = at;
+        let corners: &[(f64, f64)] = match marker {
+            Marker::Triangle => &[(-1.0, -0.8), (1.0, -0.8), (0.0, 1.0)],
+            Marker::Square => &[(-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)],
+            Marker::Diamond => &[(-1.15, 0.0), (0.0, -1.15), (1.15, 0.0), (0.0, 1.15)],
+            Marker::Circle => return self.circle(at, R, paint([0xff; 3]), ink, 1.2),
+        };
+        let corners: Vec<_> = corners
+            .iter()
+            .map(|(dx, dy)| (x + R * dx, y + R * dy))
+            .collect();
+        self.polygon(&corners, [0xff; 3], ink);
+    }
+
     /// A filled circle with a white edge, visible on its error bar.
     pub(crate) fn dot(&mut self, at: (f64, f64), radius: f64, ink: Rgb) {
         self.circle(at, radius, paint(ink), [0xff; 3], 0.8);
@@ -141,9 +234,7 @@ impl Canvas {
     }
 
     fn polygon(&mut self, corners: &[(f64, f64)], fill: Rgb, ink: Rgb) {
-        let corners = corners.iter().map(|(x, y)| format!("{x:.2},{y:.2}"));
-        let corners: Vec<String> = corners.collect();
-        self.path(format!("M{}Z", corners.join("L")), Some(fill), ink, 1.2);
+        self.path(closed(corners), Some(fill), ink, 1.2);
     }
 
     fn path(&mut self, d: String, fill: Option<Rgb>, stroke: Rgb, stroke_width: f64) {
@@ -224,6 +315,12 @@ impl Canvas {
             self.path(d, None, HATCH, 0.8);
         }
     }
+}
+
+/// The path around these corners.
+fn closed(corners: &[(f64, f64)]) -> String {
+    let corners = corners.iter().map(|(x, y)| format!("{x:.2},{y:.2}"));
+    format!("M{}Z", corners.collect::<Vec<String>>().join("L"))
 }
 
 /// A colour as kuva takes it.

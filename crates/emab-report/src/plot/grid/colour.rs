@@ -153,7 +153,7 @@ fn blend(ramp: &[u32], place: f64) -> Rgb {
 }
 
 /// Colours of ordered lines, from light to dark, none too light for white paper.
-pub(crate) fn light_to_dark(count: usize) -> Vec<String> {
+pub(crate) fn light_to_dark(count: usize) -> Vec<Rgb> {
     const LIGHTEST: f64 = 0.27;
     let step = (1.0 - LIGHTEST) / (count.max(2) - 1) as f64;
     (0..count)
@@ -164,8 +164,7 @@ pub(crate) fn light_to_dark(count: usize) -> Vec<String> {
             } else {
                 LIGHTEST + step * i as f64
             };
-            let [red, green, blue] = blend(&REVERSED_VIRIDIS, place);
-            format!("#{red:02x}{green:02x}{blue:02x}")
+            blend(&REVERSED_VIRIDIS, place)
         })
         .collect()
 }

@@ -6,6 +6,8 @@ use super::super::sanitize;
 
 /// Longer texts are shortened before they are broken into lines.
 const MAX_LENGTH: usize = 400;
+/// The same where the number of lines has no limit.
+const MAX_UNCUT: usize = 2000;
 
 /// Upper estimates of the widths of characters in DejaVu Sans, in units of the font size. kuva does not export its
 /// table.
@@ -48,27 +50,76 @@ pub(crate) fn shorten(text: &str, room: f64, size: u32) -> String {
     sanitize(&shortened(&chars, kept), usize::MAX)
 }
 
-/// The sanitized text in at most `most` lines, broken between words.
+/// The sanitized text in at most `most` lines, broken between words and after the commas of a learner's parameters. A word that is
+/// wider than the room is broken too if the number of lines has no limit, and shortened otherwise.
 pub(crate) fn wrap(text: &str, room: f64, size: u32, most: usize) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
-    let text = if chars.len() > MAX_LENGTH {
-        shortened(&chars, MAX_LENGTH)
+    let max = if most == usize::MAX {
+        MAX_UNCUT
+    } else {
+        MAX_LENGTH
+    };
+    let text = if chars.len() > max {
+        shortened(&chars, max)
     } else {
         text.to_owned()
     };
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for piece in pieces(&text) {
         let full = lines.len() >= most;
-        let fits = |line: &str| width(line, size) + width(word, size) + width(" ", size) <= room;
         match lines.last_mut() {
-            Some(line) if full || fits(line) => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
+            Some(line) if full || fits(line, piece, room, size) => line.push_str(piece),
+            _ if most < usize::MAX => lines.push(piece.to_owned()),
+            _ => lines.extend(broken(piece, room, size)),
         }
     }
-    lines.iter().map(|line| shorten(line, room, size)).collect()
+    let lines = lines.iter().map(|line| line.trim());
+    lines.map(|line| shorten(line, room, size)).collect()
+}
+
+fn fits(line: &str, piece: &str, room: f64, size: u32) -> bool {
+    width(line, size) + width(piece.trim_end(), size) <= room
+}
+
+/// The text, cut where a line may end: after spaces, and after commas and colons before a letter.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let mut pairs = rest.char_indices().zip(rest.chars().skip(1));
+        let end = pairs.find(|((_, c), next)| match c {
+            ',' | ':' | ';' => next.is_alphabetic(),
+            c => c.is_whitespace() && !next.is_whitespace(),
+        });
+        let end = end.map_or(rest.len(), |((at, c), _)| at + c.len_utf8());
+        let (piece, after) = rest.split_at(end);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}
+
+/// The width of the longest piece that is not broken.
+pub(crate) fn longest_piece(text: &str, size: u32) -> f64 {
+    let widths = pieces(text)
+        .into_iter()
+        .map(|piece| width(piece.trim_end(), size));
+    widths.fold(0.0, f64::max)
+}
+
+/// A piece in as many lines as it needs.
+fn broken(piece: &str, room: f64, size: u32) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for c in piece.chars() {
+        if let Some(line) = lines.last_mut() {
+            let wide = width(line, size) + width(c.encode_utf8(&mut [0; 4]), size);
+            match line.is_empty() || c.is_whitespace() || wide <= room {
+                true => line.push(c),
+                false => lines.push(c.to_string()),
+            }
+        }
+    }
+    lines
 }
 
 /// The fitted names; if two would look the same, all begin with their numbers.

@@ -3,11 +3,14 @@
 mod action_names;
 mod layout;
 mod panel;
+mod read;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use emab_sim::results::StateRegret;
 use kuva::render::render::Scene;
+
+pub use self::read::read_regret_map;
 
 use super::{LIMIT, Picture, PlotError};
 use emab_tables::in_quotes;
@@ -101,7 +104,7 @@ impl<'a> RegretGrid<'a> {
 ///
 /// When there are no pairs, a number is not finite or out of range, a pair is given twice, or the PNG cannot be written.
 pub fn draw_regret_map(pairs: &[StateRegret], title: &str) -> Result<Picture, PlotError> {
-    Ok(Picture::new(scene(pairs, title)?))
+    Ok(Picture::new(scene(pairs, title)?, 1.0))
 }
 
 fn scene(pairs: &[StateRegret], title: &str) -> Result<Scene, PlotError> {

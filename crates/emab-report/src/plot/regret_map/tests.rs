@@ -323,3 +323,26 @@ fn all_places_are_in_the_csv() {
     ]);
     assert_eq!(many.lines().count(), 1 + 5050 + 3);
 }
+
+#[test]
+fn the_csv_reads_back() {
+    let pair = |t, x, learned: Option<&str>| StateRegret {
+        t,
+        x,
+        state: format!("s, \"{x}\""),
+        visits: 1.5,
+        regret: -0.25,
+        benchmark: "stop".into(),
+        learned: learned.map(str::to_owned),
+        agree: if learned.is_some() { 0.5 } else { 0.0 },
+    };
+    let pairs = vec![pair(1, 0, Some("a")), pair(2, 1, None)];
+    // The same label twice: two settings of one learner can be asked for by the same text.
+    let learners = vec![
+        ("ucb1:c=1,d=2".to_owned(), pairs.clone()),
+        ("ucb1:c=1,d=2".to_owned(), pairs),
+    ];
+    assert_eq!(read_regret_map(&regret_map_csv(&learners)), Ok(learners));
+    let fault = read_regret_map("header\nfeedbal,one,0,s,1,2,stop,,\n");
+    assert_eq!(fault.unwrap_err(), "row 2: `one` is not a count");
+}

@@ -46,10 +46,10 @@ impl CellNumbers {
             .into_iter()
             .flat_map(|format| SIZES.map(|size| (format, size)))
             .find(|(format, size)| {
-                let fits = |cell: &&HeatCell| fits(format_number(cell.mean, *format), *size);
+                let fits = |cell: &&HeatCell| fits(format_number(cell.centre, *format), *size);
                 lines(1.0, *size) && cells.iter().all(fits)
             })?;
-        let intervals = cells.iter().any(|cell| cell.stderr > 0.0)
+        let intervals = cells.iter().any(|cell| cell.half_width > 0.0)
             && lines(2.0, size)
             && cells
                 .iter()
@@ -73,7 +73,7 @@ impl CellNumbers {
         let size = f64::from(self.size);
         let (x, middle) = (x + wide / 2.0, y + high / 2.0 + 0.36 * size);
         let shift = if self.intervals { 0.6 * size } else { 0.0 };
-        let mean = format_number(cell.mean, self.format);
+        let mean = format_number(cell.centre, self.format);
         canvas.inked_text((x, middle - shift), self.size, ink, &mean);
         if self.intervals {
             let (at, size) = ((x, middle + shift), second_line(self.size));
@@ -93,15 +93,15 @@ fn interval(cell: &HeatCell, format: Format) -> String {
         Format::Digits(_) => Format::Digits(2),
         Format::Short => Format::Short,
     };
-    format!("±{}", format_number(cell.half_width(), format))
+    format!("±{}", format_number(cell.half_width, format))
 }
 
 /// Number of digits that distinguish the least from the greatest mean, at least three.
 fn needed_digits(cells: &[&HeatCell]) -> i32 {
-    let means = || cells.iter().map(|cell| cell.mean);
+    let values = || cells.iter().map(|cell| cell.centre);
     let (lo, hi) = (
-        means().fold(f64::INFINITY, f64::min),
-        means().fold(f64::NEG_INFINITY, f64::max),
+        values().fold(f64::INFINITY, f64::min),
+        values().fold(f64::NEG_INFINITY, f64::max),
     );
     // Divided first: the difference of the largest numbers would overflow.
     let greatest = hi.max(-lo);
@@ -163,8 +163,8 @@ mod tests {
             let cells: Vec<HeatCell> = means
                 .iter()
                 .map(|mean| HeatCell {
-                    mean: *mean,
-                    stderr: 0.0,
+                    centre: *mean,
+                    half_width: 0.0,
                 })
                 .collect();
             needed_digits(&cells.iter().collect::<Vec<_>>())

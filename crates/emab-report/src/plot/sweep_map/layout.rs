@@ -8,6 +8,7 @@ use super::super::grid::text::wrap;
 use super::super::grid::{
     AxisLabels, Canvas, CellGrid, MARGIN, Mark, draw_colour_bar, draw_legend, even_columns,
 };
+use super::super::options::PlotOptions;
 use super::HeatMap;
 use super::cell_numbers::CellNumbers;
 
@@ -118,20 +119,20 @@ impl Layout {
 }
 
 /// Draws the figure of at least one valid map.
-pub(super) fn scene(title: &str, maps: &[HeatMap]) -> Scene {
+pub(super) fn scene(maps: &[HeatMap], options: &PlotOptions) -> Scene {
     let layout = Layout::new(maps);
     let numbers = CellNumbers::fit(maps, layout.cell);
-    let means: Vec<f64> = maps
+    let values: Vec<f64> = maps
         .iter()
         .flat_map(HeatMap::results)
-        .map(|cell| cell.mean)
+        .map(|cell| cell.centre)
         .collect();
-    let scale = ColourScale::results(&means);
+    let scale = ColourScale::results(&values);
     let mut canvas = Canvas::new(layout.full);
     let left = MARGIN + layout.left;
 
-    let mut top = canvas.title(title, 3, 8.0);
-    if !means.is_empty() {
+    let mut top = canvas.title(&options.title, 3, 8.0);
+    if !values.is_empty() {
         let label = maps.first().map_or("", |map| map.label.as_str());
         top = draw_scale(&mut canvas, label, &scale, (left, top), layout.full);
     }
@@ -180,6 +181,7 @@ pub(super) fn scene(title: &str, maps: &[HeatMap]) -> Scene {
         entries.push((None, "mean ± 95 % confidence"));
     }
     let end = draw_legend(&mut canvas, &entries, (left, top), layout.full - MARGIN);
+    let end = canvas.caption(&options.caption, end, MARGIN);
     canvas.finish(end)
 }
 
@@ -215,7 +217,7 @@ fn draw_cells(
         for (column, cell) in cells.iter().enumerate() {
             let rect = grid.rect(column, row);
             match cell {
-                Some(cell) => drawn.push((rect, cell, scale.colour(cell.mean))),
+                Some(cell) => drawn.push((rect, cell, scale.colour(cell.centre))),
                 None => missing.push(rect),
             }
         }
@@ -227,7 +229,7 @@ fn draw_cells(
     // Frames overlap the neighbours, and numbers are on top.
     let lowest = map.lowest();
     for (rect, cell, _) in &drawn {
-        if lowest == Some(cell.mean) {
+        if lowest == Some(cell.centre) {
             canvas.mark_best(*rect);
         }
     }

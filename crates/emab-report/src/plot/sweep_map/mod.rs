@@ -6,7 +6,8 @@ mod layout;
 
 use kuva::render::render::Scene;
 
-use super::{BAND, LIMIT, Picture, PlotError};
+use super::options::PlotOptions;
+use super::{LIMIT, Picture, PlotError};
 
 /// Most values on an axis.
 const MAX_VALUES: usize = 100;
@@ -41,20 +42,15 @@ pub struct HeatAxis {
 /// One result of a heat map.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HeatCell {
-    /// The mean over the runs.
-    pub mean: f64,
-    /// Standard error of the mean; intervals are shown if any standard error is above 0.
-    pub stderr: f64,
+    /// The mean or the median over the runs.
+    pub centre: f64,
+    /// Half the 95 % interval of a mean; intervals are shown if any is above 0.
+    pub half_width: f64,
 }
 
 impl HeatCell {
-    /// Half the width of the 95 % interval.
-    fn half_width(&self) -> f64 {
-        BAND * self.stderr
-    }
-
     fn is_valid(&self) -> bool {
-        self.mean.abs() <= LIMIT && (0.0..=LIMIT).contains(&self.half_width())
+        self.centre.abs() <= LIMIT && (0.0..=LIMIT).contains(&self.half_width)
     }
 }
 
@@ -63,11 +59,11 @@ impl HeatMap {
         self.cells.iter().flatten().flatten()
     }
 
-    /// The lowest mean; none if all are equal.
+    /// The lowest value; none if all are equal.
     fn lowest(&self) -> Option<f64> {
-        let means = || self.results().map(|cell| cell.mean);
-        let least = means().fold(f64::INFINITY, f64::min);
-        means().any(|mean| mean > least).then_some(least)
+        let values = || self.results().map(|cell| cell.centre);
+        let least = values().fold(f64::INFINITY, f64::min);
+        values().any(|value| value > least).then_some(least)
     }
 
     /// The rule that the map violates, if any.
@@ -92,10 +88,10 @@ impl HeatMap {
             let results = cells.iter().enumerate();
             let mut results = results.filter_map(|(column, cell)| Some((column, (*cell)?)));
             let wrong = results.find(|(_, cell)| !cell.is_valid());
-            if let Some((column, HeatCell { mean, stderr })) = wrong {
+            if let Some((column, HeatCell { centre, half_width })) = wrong {
                 return Some(format!(
-                    "row {row}, column {column}: the mean must be finite (at most 1e305) and \
-                     the standard error not negative, got {mean} and {stderr}"
+                    "row {row}, column {column}: the value must be finite (at most 1e305) and \
+                     the half width not negative, got {centre} and {half_width}"
                 ));
             }
         }
@@ -106,22 +102,22 @@ impl HeatMap {
 /// Draws heat maps, such as one per learner, as one figure with one colour scale.
 ///
 /// Darker is more, from the least result to the greatest, on a log scale if all are positive and span more than a
-/// factor of 30. Large cells show their means, with as many digits as fit, and half the 95 % intervals if these fit.
+/// factor of 30. Large cells show their values, with as many digits as fit, and half the 95 % intervals if these fit.
 /// In each map the lowest cells are framed, and cells without a result are hatched. All cells have the same size; maps
 /// with the same rows share their labels.
 ///
 /// ```
-/// use emab_report::{HeatAxis, HeatCell, HeatMap, draw_heat_maps};
+/// use emab_report::{HeatAxis, HeatCell, HeatMap, PlotOptions, draw_heat_maps};
 ///
-/// let map = |learner: &str, mean| HeatMap {
+/// let map = |learner: &str, centre| HeatMap {
 ///     title: learner.into(),
 ///     x: HeatAxis { name: "delta".into(), values: vec!["0.01".into(), "0.1".into()] },
 ///     y: HeatAxis { name: "p".into(), values: vec!["0.5".into()] },
 ///     // One row, for p = 0.5.
-///     cells: vec![vec![Some(HeatCell { mean, stderr: 0.0 }), None]],
+///     cells: vec![vec![Some(HeatCell { centre, half_width: 0.0 }), None]],
 ///     label: "regret".into(),
 /// };
-/// let picture = draw_heat_maps("treatment", &[map("feedbal", 366.0), map("ucb1", 1680.0)])?;
+/// let picture = draw_heat_maps(&[map("feedbal", 366.0), map("ucb1", 1680.0)], &PlotOptions::default())?;
 /// assert!(picture.svg.contains(">1,680</text>") && picture.svg.contains(">no result</text>"));
 /// # Ok::<(), emab_report::PlotError>(())
 /// ```
@@ -129,14 +125,17 @@ impl HeatMap {
 /// # Errors
 ///
 /// When there are no maps or more than 12, their labels differ, an axis has no values or more than 100, the number of
-/// cells does not match the axes, a mean is not finite, a standard error is negative, or the PNG cannot be written.
-pub fn draw_heat_maps(title: &str, maps: &[HeatMap]) -> Result<Picture, PlotError> {
-    Ok(Picture::new(scene(title, maps)?))
+/// cells does not match the axes, a value is not finite, a half width is negative, or an option is invalid.
+pub fn draw_heat_maps(maps: &[HeatMap], options: &PlotOptions) -> Result<Picture, PlotError> {
+    let scene = scene(maps, options)?;
+    let scale = options.map_scale(scene.width, scene.height)?;
+    Ok(Picture::new(scene, scale))
 }
 
-fn scene(title: &str, maps: &[HeatMap]) -> Result<Scene, PlotError> {
-    check(title, maps)?;
-    Ok(layout::scene(title, maps))
+fn scene(maps: &[HeatMap], options: &PlotOptions) -> Result<Scene, PlotError> {
+    options.check()?;
+    check(&options.title, maps)?;
+    Ok(layout::scene(maps, options))
 }
 
 fn check(title: &str, maps: &[HeatMap]) -> Result<(), PlotError> {

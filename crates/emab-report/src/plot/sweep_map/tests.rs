@@ -9,12 +9,12 @@ fn axis(name: &str, count: usize) -> HeatAxis {
     }
 }
 
-/// A map whose means are those of a function of column and row.
-fn map(columns: usize, rows: usize, mean: impl Fn(usize, usize) -> f64) -> HeatMap {
+/// A map whose values are those of a function of column and row.
+fn map(columns: usize, rows: usize, value: impl Fn(usize, usize) -> f64) -> HeatMap {
     let cell = |x, y| {
-        let mean = mean(x, y);
-        let stderr = 0.01 * mean.abs();
-        Some(HeatCell { mean, stderr })
+        let centre = value(x, y);
+        let half_width = 0.02 * centre.abs();
+        Some(HeatCell { centre, half_width })
     };
     HeatMap {
         title: "feedbal".to_owned(),
@@ -31,8 +31,15 @@ fn hill(columns: usize, rows: usize) -> HeatMap {
     map(columns, rows, |x, y| (100 + 10 * x + y) as f64)
 }
 
+fn titled(title: &str) -> PlotOptions {
+    PlotOptions {
+        title: title.to_owned(),
+        ..PlotOptions::default()
+    }
+}
+
 fn drawn(title: &str, maps: &[HeatMap]) -> String {
-    let svg = svg(&scene(title, maps).expect("drawn"));
+    let svg = svg(&scene(maps, &titled(title)).expect("drawn"));
     check_texts(&svg);
     svg
 }
@@ -41,7 +48,7 @@ fn drawn(title: &str, maps: &[HeatMap]) -> String {
 fn a_map_shows_its_texts_and_the_same_bytes_twice() {
     let mut one = hill(3, 2);
     one.cells[1][2] = None;
-    let picture = draw_heat_maps("", &[one.clone()]).expect("drawn");
+    let picture = draw_heat_maps(&[one.clone()], &titled("")).expect("drawn");
     check_png(&picture);
     check_texts(&picture.svg);
     let words = words(&picture.svg);
@@ -215,7 +222,7 @@ fn impossible_maps_are_refused() {
     let rule = |change: Change| {
         let mut one = hill(3, 2);
         change(&mut one);
-        match draw_heat_maps("Sweep", &[hill(3, 2), one]).expect_err("refused") {
+        match draw_heat_maps(&[hill(3, 2), one], &titled("Sweep")).expect_err("refused") {
             PlotError::Invalid(place, rule) if place == "map `feedbal`" => rule,
             error => panic!("another error: {error}"),
         }
@@ -253,16 +260,16 @@ fn impossible_maps_are_refused() {
         let rule = rule(change);
         assert!(rule.contains(part), "{rule}");
     }
-    let none = draw_heat_maps("Sweep", &[]).expect_err("refused");
+    let none = draw_heat_maps(&[], &titled("Sweep")).expect_err("refused");
     assert!(matches!(none, PlotError::NoSeries));
-    let many = draw_heat_maps("Sweep", &vec![hill(1, 1); 13]).expect_err("refused");
+    let many = draw_heat_maps(&vec![hill(1, 1); 13], &titled("Sweep")).expect_err("refused");
     assert_eq!(
         many.to_string(),
         "map `Sweep`: at most 12 fit one figure, got 13"
     );
-    assert!(draw_heat_maps("", &[HeatMap::default()]).is_err());
+    assert!(draw_heat_maps(&[HeatMap::default()], &titled("")).is_err());
 }
 
-fn bad(mean: f64, stderr: f64) -> Option<HeatCell> {
-    Some(HeatCell { mean, stderr })
+fn bad(centre: f64, half_width: f64) -> Option<HeatCell> {
+    Some(HeatCell { centre, half_width })
 }

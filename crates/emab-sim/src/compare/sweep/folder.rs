@@ -28,10 +28,12 @@ const TABLES: [&str; 5] = [
 /// A sweep as saved in its folder: enough to read it again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manifest {
-    version: String,
-    /// The sweep file: name and text.
-    file: String,
-    text: String,
+    /// The version of emab.
+    pub version: String,
+    /// The sweep file's name.
+    pub file: String,
+    /// The sweep file's text.
+    pub text: String,
     /// The problem file, as JSON.
     problem: String,
     hash: String,
@@ -68,10 +70,20 @@ impl Manifest {
         })
     }
 
+    /// The manifest of a folder.
+    pub fn read(folder: &Folder) -> Result<Manifest, FolderError> {
+        folder.read_sealed(MANIFEST)
+    }
+
+    /// The problem file, before any parameter is varied.
+    pub fn problem(&self) -> Result<ProblemFile, FolderError> {
+        let problem = ProblemFile::parse_as(Format::Json, "problem.json", &self.problem)?;
+        Ok(problem)
+    }
+
     /// The sweep.
     pub fn sweep(&self) -> Result<Sweep, SweepFolderError> {
-        let problem = ProblemFile::parse_as(Format::Json, "problem.json", &self.problem)
-            .map_err(FolderError::from)?;
+        let problem = self.problem()?;
         let file = SweepFile::parse(&self.file, &self.text)?;
         Ok(Sweep::new(file, &problem)?)
     }
@@ -180,8 +192,7 @@ pub fn contains_sweep(folder: &Folder) -> bool {
 
 /// The sweep of a folder and its finished cells.
 pub fn read_sweep(folder: &Folder) -> Result<(Sweep, Vec<SweepCellResult>), SweepFolderError> {
-    let manifest: Manifest = folder.read_sealed(MANIFEST)?;
-    let sweep = manifest.sweep()?;
+    let sweep = Manifest::read(folder)?.sweep()?;
     let done = cells_of(&sweep, folder.read_sealed_lines(CELLS)?);
     Ok((sweep, done))
 }

@@ -1,24 +1,26 @@
-//! Results of a sweep as lines: the result over one parameter, one line per value of another.
+//! Results of a sweep as lines: the result over one parameter, one line per learner or per value of another parameter.
 
 use kuva::render::render::Scene;
 
-use super::axis::Axis;
-use super::curves::{PlotOptions, Series, SeriesPoint, styled_scene};
-use super::grid::colour::light_to_dark;
-use super::style::Style;
-use super::{Picture, PlotError};
+use super::super::axis::Axis;
+use super::super::grid::colour::light_to_dark;
+use super::super::options::PlotOptions;
+use super::super::series::{Series, SeriesPoint};
+use super::super::style::Style;
+use super::super::{Picture, PlotError};
+use super::styled_scene;
 
-/// Draws the results of a sweep over a parameter, one line per value of another parameter, `by`, in its order.
+/// Draws the results of a sweep over a parameter, one line per value of another parameter, `by`, in its order; with an empty `by`,
+/// one line per learner.
 ///
-/// Unlike [`draw_curves`](super::draw_curves), colours go from light to dark in the order of the lines, points are dots
-/// with 95 % error bars unless a line has more than 25, lines without points are omitted, and the horizontal axis need
-/// not include zero; it is logarithmic if the parameter is positive and spans more than a factor of 30, whatever the
-/// options say.
+/// Unlike [`draw_curves`](super::draw_curves), colours go from light to dark in the order of the values, points are dots
+/// with error bars unless a line has more than 25, lines without points are omitted, and the horizontal axis need
+/// not include zero; it is logarithmic if the options say so, or if the parameter is positive and spans more than a factor of 30.
 ///
 /// ```
 /// use emab_report::{PlotOptions, Series, SeriesPoint, draw_sweep_lines};
 ///
-/// let points = [0.01, 0.1, 1.0].map(|x| SeriesPoint { x, mean: 1.0 / x, stderr: 0.5 });
+/// let points = [0.01, 0.1, 1.0].map(|x| SeriesPoint::mean(x, 1.0 / x, 0.5, 100));
 /// let line = Series { label: "0.5".into(), points: points.to_vec(), ..Series::default() };
 /// let options = PlotOptions { x_label: "delta".into(), ..PlotOptions::default() };
 /// let picture = draw_sweep_lines(&[line], "c", &options)?;
@@ -28,14 +30,14 @@ use super::{Picture, PlotError};
 ///
 /// # Errors
 ///
-/// When no line has points, a value is not finite, a standard error is negative, no value is positive for a log axis,
-/// or the PNG cannot be written.
+/// When no line has points, a value is not finite, a band does not contain its centre, no value is positive for a log axis,
+/// or an option is invalid.
 pub fn draw_sweep_lines(
     lines: &[Series],
     by: &str,
     options: &PlotOptions,
 ) -> Result<Picture, PlotError> {
-    Ok(Picture::new(scene(lines, by, options)?))
+    Ok(Picture::new(scene(lines, by, options)?, options.scale()))
 }
 
 fn scene(lines: &[Series], by: &str, options: &PlotOptions) -> Result<Scene, PlotError> {
@@ -46,23 +48,32 @@ fn scene(lines: &[Series], by: &str, options: &PlotOptions) -> Result<Scene, Plo
     let valid: Vec<f64> = points
         .filter(|point| SeriesPoint::is_valid(point))
         .map(|point| point.x)
+        .filter(|x| !options.log_x || *x > 0.0)
         .collect();
-    let x_axis = Axis::around(&valid).padded();
+    let x_axis = match options.log_x {
+        true => Axis::over(valid.iter().map(|x| (*x, *x)), true),
+        false => Axis::around(&valid),
+    };
+    let x_axis = x_axis.padded();
     let options = PlotOptions {
         log_x: x_axis.log,
         ..options.clone()
     };
-    let style = Style::Ordered {
+    let style = Style::Sweep {
         by,
         x_axis,
-        colours: light_to_dark(lines.len()),
+        colours: match by.is_empty() {
+            true => Vec::new(),
+            false => light_to_dark(lines.len()),
+        },
     };
     styled_scene(&style, &lines, &options)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{shade, svg};
+    use super::super::super::grid::colour::luminance;
+    use super::super::super::tests::svg;
     use super::*;
 
     fn lines(xs: &[f64], labels: &[&str]) -> Vec<Series> {
@@ -70,13 +81,9 @@ mod tests {
             label: (*label).to_owned(),
             points: xs
                 .iter()
-                .map(|x| SeriesPoint {
-                    x: *x,
-                    mean: 100.0 * (i + 1) as f64 + x,
-                    stderr: 3.0,
-                })
+                .map(|x| SeriesPoint::mean(*x, 100.0 * (i + 1) as f64 + x, 3.0, 100))
                 .collect(),
-            dashed: false,
+            bound: false,
         };
         labels.iter().enumerate().map(line).collect()
     }
@@ -100,7 +107,9 @@ mod tests {
         }
         assert!(!svg.contains(">none</text>"));
         for colour in light_to_dark(2) {
-            assert!(svg.contains(&colour), "{colour}");
+            let [red, green, blue] = colour;
+            let text = format!("#{red:02x}{green:02x}{blue:02x}");
+            assert!(svg.contains(&text), "{text}");
         }
         assert_eq!(svg.matches("<circle").count(), 6, "one a point");
         assert!(svg == drawn(&lines), "same bytes");
@@ -144,7 +153,7 @@ mod tests {
     fn colours_of_lines_get_darker() {
         for count in [2, 3, 10, 60] {
             let colours = light_to_dark(count);
-            let shades: Vec<f64> = colours.iter().map(|colour| shade(colour)).collect();
+            let shades: Vec<f64> = colours.iter().map(|colour| luminance(*colour)).collect();
             assert!(shades.is_sorted_by(|a, b| a > b), "{shades:?}");
             assert!(shades[0] < 0.5, "too pale for white paper");
         }

@@ -1,0 +1,175 @@
+"""Opens pages in Chromium and checks each in four views: desktop, phone, dark and print."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", Path(__file__).parents[2] / "target"))
+AXE = TARGET / "node-browser" / "node_modules" / "axe-core" / "axe.min.js"
+PICTURES = TARGET / "browser"
+"""Every view of every page as a picture."""
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+"""The rules of axe-core: WCAG 2.2 AA, and what its authors recommend beyond it."""
+
+
+@dataclass(frozen=True)
+class View:
+    """How a page is shown."""
+
+    name: str
+    width: int
+    height: int
+    scheme: Literal["light", "dark"] = "light"
+    media: Literal["screen", "print"] = "screen"
+
+
+VIEWS = (
+    View("desktop", 1280, 900),
+    View("phone", 360, 740),
+    View("dark", 1280, 900, scheme="dark"),
+    # The width between the margins of an A4 page, in CSS pixels.
+    View("print", 688, 1000, media="print"),
+)
+
+
+@dataclass
+class Findings:
+    """What is wrong with a page."""
+
+    console: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    overflow: list[str] = field(default_factory=list)
+    accessibility: list[str] = field(default_factory=list)
+    keyboard: list[str] = field(default_factory=list)
+
+    def all(self) -> list[str]:
+        """Return all findings."""
+        return self.console + self.requests + self.overflow + self.accessibility + self.keyboard
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Start Chromium: the one of the system, because Playwright's own cannot be downloaded everywhere."""
+    path = os.environ.get("EMAB_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        raise RuntimeError("Chromium is not found: install the package chromium, or set EMAB_CHROMIUM to its path")
+    with sync_playwright() as playwright:
+        # Without a sandbox, which root and containers lack: the pages are ours.
+        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        try:
+            yield running
+        finally:
+            running.close()
+
+
+def check(running: Browser, url: str, name: str) -> Findings:
+    """Open a page in every view and return what is wrong with it."""
+    findings = Findings()
+    for view in VIEWS:
+        _check_view(running, url, name, view, findings)
+    return findings
+
+
+def _check_view(running: Browser, url: str, name: str, view: View, findings: Findings) -> None:
+    size: Any = {"width": view.width, "height": view.height}
+    context = running.new_context(viewport=size, color_scheme=view.scheme)
+    page = context.new_page()
+    page.emulate_media(media=view.media, color_scheme=view.scheme)
+
+    def note(kind: list[str], text: str) -> None:
+        kind.append(f"{name}, {view.name}: {text}")
+
+    page.on("console", lambda message: note(findings.console, f"console: {message.text}"))
+    page.on("pageerror", lambda error: note(findings.console, f"error: {error}"))
+
+    def requested(address: str) -> None:
+        if address != url and not address.startswith("data:"):
+            note(findings.requests, f"request: {address}")
+
+    page.on("request", lambda request: requested(request.url))
+    page.goto(url)
+    for text in _broken_images(page) + _overflow(page, view):
+        note(findings.overflow, text)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"{name}-{view.name}.png", full_page=True)
+    if view.media == "print":
+        page.pdf(path=PICTURES / f"{name}.pdf", prefer_css_page_size=True, print_background=True)
+    elif view.scheme == "light":
+        for text in _keyboard(page):
+            note(findings.keyboard, text)
+    # What is shown on request is checked too.
+    page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
+    for text in _overflow(page, view):
+        note(findings.overflow, f"all details open: {text}")
+    for text in _axe(page):
+        note(findings.accessibility, text)
+    context.close()
+
+
+def _overflow(page: Page, view: View) -> list[str]:
+    """Return the page's width if it exceeds the view, with the elements that reach beyond it."""
+    width = page.evaluate("document.documentElement.scrollWidth")
+    if width <= view.width:
+        return []
+    wide = page.evaluate(
+        """width => [...document.querySelectorAll('body *')]
+            .filter(it => it.getBoundingClientRect().right > width + 1)
+            .slice(0, 5).map(it => it.tagName + ': ' + it.textContent.slice(0, 60))""",
+        view.width,
+    )
+    return [f"the page is {width} pixels wide: {wide}"]
+
+
+def _broken_images(page: Page) -> list[str]:
+    """Return the images that cannot be shown."""
+    page.evaluate("Promise.all([...document.images].map(it => it.decode().catch(() => null)))")
+    broken = page.evaluate("[...document.images].filter(it => it.naturalWidth === 0).map(it => it.alt)")
+    return [f"an image is not shown: {alt}" for alt in broken]
+
+
+def _keyboard(page: Page) -> list[str]:
+    """Press the Tab key and return the elements that it does not reach, and those on which the focus is invisible."""
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll('a[href], summary, [tabindex="0"]')]
+            .filter(it => it.checkVisibility()).length"""
+    )
+    reached = 0
+    faults: list[str] = []
+    for _ in range(wanted):
+        page.keyboard.press("Tab")
+        state = page.evaluate(
+            """() => {
+                const it = document.activeElement;
+                if (it === document.body) return null;
+                const style = getComputedStyle(it);
+                return [it.tagName + ': ' + it.textContent.slice(0, 40), style.outlineStyle !== 'none'];
+            }"""
+        )
+        if state is None:
+            break
+        reached += 1
+        if not state[1]:
+            faults.append(f"the focus is not visible on {state[0]}")
+    if reached < wanted:
+        faults.append(f"the Tab key reaches {reached} of {wanted} elements")
+    return faults
+
+
+def _axe(page: Page) -> list[str]:
+    """Return the violations that axe-core finds."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("rules => axe.run({runOnly: {type: 'tag', values: rules}})", RULES)
+    return [
+        f"{violation['id']}: {violation['help']}: {node['html'][:200]}"
+        for violation in found["violations"]
+        for node in violation["nodes"][:3]
+    ]
