@@ -138,10 +138,11 @@ impl SweepFolder {
         let before = before.filter(|_| difference.is_none());
         let (mut done, mut removed) = (Vec::new(), 0);
         if before.is_some() {
-            let all = folder.read_sealed_lines(CELLS)?;
-            let count = all.len();
+            let all: Vec<SweepCellResult> = folder.read_sealed_lines(CELLS)?;
+            let keys: HashSet<&str> = sweep.cells.iter().map(|cell| &*cell.key).collect();
+            let others = all.iter().filter(|one| !keys.contains(&*one.key));
+            removed = others.count();
             done = cells_of(sweep, all);
-            removed = count - done.len();
         }
         if removed > 0 {
             difference = Some(format!("{removed} of them are not in this sweep"));
