@@ -125,8 +125,18 @@ def test_draws_on_given_axes_and_keeps_matplotlib_settings(result, tmp_path):
 
 
 def test_rejects_invalid_arguments(result, monkeypatch):
-    with pytest.raises(ValueError, match="`against` must be 'benchmark' or 'optimal', got 'best'"):
-        result.plot(against="best")
+    for options, words in [
+        ({"against": "best"}, "`against` must be 'benchmark' or 'optimal', got 'best'"),
+        ({"band": "sd"}, "`band` must be 'ci' or 'quantile', got 'sd'"),
+        ({"legend": "left"}, "`legend` must be 'auto', 'ends', 'right', 'below', 'inside' or 'none', got 'left'"),
+        ({"learners": "psrl"}, "`learners`: there is no learner 'psrl'; there are feedbal, optimal, random"),
+        ({"learners": []}, "`learners` must name at least one learner"),
+        ({"labels": {"psrl": "PSRL"}}, "`labels`: there is no learner 'psrl'"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            result.plot(**options)
+    with pytest.raises(ValueError, match="`size` is for a new figure"):
+        result.plot(plt.gca(), size=(3, 2))
     with pytest.raises(ValueError, match="`which` must be"):
         emab.plot.policy(emab.solve("parity"), which="best")
     unknown = emab.Result.parse(result.text)
@@ -137,6 +147,103 @@ def test_rejects_invalid_arguments(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
     with pytest.raises(ImportError, match=r"this needs matplotlib: pip install emab\[plot\]"):
         result.plot()
+
+
+def test_chooses_and_names_learners(result, tmp_path):
+    ax = result.plot(learners=["random", "feedbal"], labels={"feedbal": "FeedBAL"}, title="", size=(3.5, 2.6))
+    assert list(lines(ax)) == ["random", "FeedBAL"]
+    assert ax.get_title(loc="left") == ""
+    assert tuple(ax.figure.get_size_inches()) == (3.5, 2.6)
+    assert [tick.get_text() for tick in emab.plot.causes(result, learners="random").get_yticklabels()] == ["random"]
+    assert list(lines(emab.plot.gain(result, learners="optimal", title="Gain"))) == ["optimal", "benchmark earns"]
+    ax.figure.savefig(tmp_path / "regret.pdf")
+    assert (tmp_path / "regret.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("against", ["benchmark", "optimal"])
+def test_quantiles_are_two_bands(result, against):
+    ax = result.plot(learners="random", band="quantile", against=against)
+    curve = result.curve("random")
+    shift = 0 if against == "benchmark" else curve.regret_optimal - curve.regret
+    np.testing.assert_array_equal(lines(ax)["random"].get_ydata(), curve.q50 + shift)
+    edges = [(curve.q05 + shift, curve.q95 + shift), (curve.q25 + shift, curve.q75 + shift)]
+    for band, (low, high) in zip(ax.collections, edges, strict=True):
+        corners = band.get_paths()[0].vertices[:, 1]
+        assert (corners.min(), corners.max()) == (pytest.approx(low.min()), pytest.approx(high.max()))
+    assert "median of 20 runs" in "".join(text.get_text() for text in ax.texts)
+    old = emab.Result.parse(result.text.replace('"quantiles"', '"other"'))
+    with pytest.raises(ValueError, match="feedbal: the result has no quantiles, because an earlier version"):
+        old.plot(band="quantile")
+
+
+def test_legends(result):
+    for place in ("right", "below", "inside"):
+        legend = result.plot(legend=place).get_legend()
+        assert [text.get_text() for text in legend.get_texts()] == result.labels
+    assert result.plot(legend="none").get_legend() is None
+    long = {label: f"{label} with a very long name that does not fit beside the axes" for label in result.labels}
+    ax = result.plot(labels=long)
+    ax.figure.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    figure = ax.figure.bbox
+    assert box.x0 >= figure.x0
+    assert box.x1 <= figure.x1
+    assert box.y0 >= figure.y0
+
+
+def test_twelve_lines_have_twelve_looks():
+    with emab.plot.style():
+        _, ax = plt.subplots()
+        drawn = [ax.plot([0, i])[0] for i in range(12)]
+    assert len({line.get_color() for line in drawn}) == 12
+    assert [line.get_linestyle() for line in drawn[::3]] == ["-", "--", ":", "-."]
+
+
+@pytest.fixture(scope="module")
+def swept():
+    grid = {"problem.p": [0.2, 0.5, 0.8], "learner.sigma2": [0.1, 0.2]}
+    fields = {"problem": "resource", "learners": ["feedbal", "ucb1v"], "runs": 5, "episodes": 60, "grid": grid}
+    return emab.sweep(fields)
+
+
+def test_sweep_over_one_parameter_is_lines(swept):
+    ax = swept.plot(x="p", lines=True)
+    assert list(lines(ax)) == ["feedbal, learner.sigma2 = 0.1", "feedbal, learner.sigma2 = 0.2", "ucb1v"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("problem.p", "regret after 60 episodes")
+    # The last point of each cell, with its interval.
+    cells = [cell for cell in swept.cells if cell.learner == "ucb1v"]
+    np.testing.assert_array_equal(lines(ax)["ucb1v"].get_ydata(), [cell.curve.regret[-1] for cell in cells])
+    ends = ax.collections[-1].get_segments()[0][:, 1]
+    np.testing.assert_allclose(ends, [cells[0].curve.lower[-1], cells[0].curve.upper[-1]])
+    one = swept.plot(x="p", lines=True, learners="feedbal", labels={"feedbal": "FeedBAL"}, band="quantile")
+    assert list(lines(one)) == ["learner.sigma2 = 0.1", "learner.sigma2 = 0.2"]
+    assert one.get_legend().get_title().get_text() == "FeedBAL"
+    assert one.get_ylabel() == "median regret after 60 episodes"
+    assert list(lines(swept.plot(where={"p": 0.8}))) == ["feedbal", "ucb1v"]
+
+
+def test_sweep_over_two_parameters_is_a_map(swept, tmp_path):
+    ax = swept.plot()
+    maps = [panel for panel in ax.figure.axes if panel.images]
+    assert [panel.get_title(loc="left") for panel in maps] == ["feedbal", "ucb1v"]
+    values = {
+        (cell.values["problem.p"], cell.values["learner.sigma2"]): cell.curve.regret[-1] for cell in swept.cells[:6]
+    }
+    drawn = maps[0].images[0].get_array()
+    assert drawn[1, 2] == values[0.8, 0.2]
+    assert drawn[0, 1] == values[0.5, 0.1]
+    ax.figure.savefig(tmp_path / "map.pdf")
+    _, own = plt.subplots()
+    assert swept.plot(own, learners="ucb1v", where={"sigma2": 0.1}, lines=True) is own
+    for options, words in [
+        ({"x": "q"}, "'q' does not vary in this sweep; the varied parameters are problem.p, learner.sigma2"),
+        ({"x": "p", "y": "problem.p"}, "`x` and `y` are both 'problem.p'"),
+        ({"where": {"p": 0.3}}, "no cell with these values"),
+        ({"ax": own}, "there are 2 maps, which need a new figure"),
+        ({"learners": "psrl"}, "there is no learner 'psrl'; there are feedbal, ucb1v"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            swept.plot(**options)
 
 
 class Coins:

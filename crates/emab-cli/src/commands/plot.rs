@@ -54,11 +54,11 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
     write(&folder, args, name, &plot_run(&folder, args)?, json)
 }
 
-/// What the bands are, in the title of a figure.
+/// What the bands are, after the number of runs in the title of a figure.
 pub fn band_note(band: Band) -> &'static str {
     match band {
-        Band::Ci => "95 % bands",
-        Band::Quantile => "median, quartiles, 5 to 95 %",
+        Band::Ci => ", 95 % bands",
+        Band::Quantile => "; median, quartiles, 5 to 95 %",
     }
 }
 

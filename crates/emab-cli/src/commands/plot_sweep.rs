@@ -293,11 +293,9 @@ impl SweepPlot<'_> {
             };
             lines.iter_mut().for_each(shorten);
         }
-        let bands = match self.args.band {
-            Band::Ci => ", 95 % intervals".into(),
-            band => format!("; {}", band_note(band)),
-        };
-        let options = self.args.options(self.options(x, &bands));
+        let options = self
+            .args
+            .options(self.options(x, band_note(self.args.band)));
         Ok(draw_sweep_lines(&lines, &by, &options)?)
     }
 
@@ -310,7 +308,7 @@ impl SweepPlot<'_> {
         }
         let options = PlotOptions {
             y_label: "cumulative regret".into(),
-            ..self.options("episodes", &format!(", {}", band_note(self.args.band)))
+            ..self.options("episodes", band_note(self.args.band))
         };
         Ok(draw_curves(&lines, &self.args.options(options))?)
     }

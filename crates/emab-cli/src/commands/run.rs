@@ -233,7 +233,7 @@ impl Session {
                 "note: runs.csv and runs.parquet are not written: an earlier version of emab began this run",
             ),
         }
-        match draw_curves(&series(result), &plot_options(result, "95 % bands")) {
+        match draw_curves(&series(result), &plot_options(result, ", 95 % bands")) {
             Ok(picture) => write_picture(folder, "regret", &picture)?,
             Err(error) => terminal::note(&format!("note: no plot was drawn: {error}")),
         }
@@ -321,7 +321,7 @@ pub fn plot_options(result: &RunResult, bands: &str) -> PlotOptions {
     };
     let runs = match result.runs {
         1 => "one run".into(),
-        runs => format!("{} runs, {bands}", number(runs as f64)),
+        runs => format!("{} runs{bands}", number(runs as f64)),
     };
     PlotOptions {
         title: format!("{}{conditions} ({runs})", result.problem),

@@ -357,7 +357,8 @@ mod tests {
         assert!(text.starts_with("%PDF-1.") && text.trim_end().ends_with("%%EOF"));
         assert!(
             text.contains("/MediaBox [0 0 252 180]"),
-            "336 by 240 units in points"
+            "336 by 240 units in points: {:?}",
+            text.split_once("/MediaBox").map(|(_, after)| &after[..30])
         );
         assert!(text.contains("+DejaVuSans") && text.contains("/FontFile2"));
         assert!(!text.contains("/CreationDate"));

@@ -2,6 +2,7 @@
 
 use super::axis::Axis;
 use super::curves::{styled_scene, visible_segments};
+use super::grid::colour::luminance;
 use super::grid::text::width;
 use super::kuva_fixes::dash_pieces;
 use super::style::Style;
@@ -157,6 +158,12 @@ pub(super) fn texts(svg: &str) -> Vec<(f64, f64, u32, String, String)> {
             (number(1), number(3), size, parts[7].to_owned(), plain)
         })
         .collect()
+}
+
+/// The luminance of a colour such as `#0072b2`.
+pub(super) fn shade(colour: &str) -> f64 {
+    let part = |i: usize| u8::from_str_radix(&colour[i..i + 2], 16).expect("a colour");
+    luminance([part(1), part(3), part(5)])
 }
 
 pub(super) fn words(svg: &str) -> Vec<String> {

@@ -13,7 +13,10 @@ use super::legend::{LegendBox, LegendColumns};
 
 /// The area between the axes without a size of the figure, and its least size with one.
 const AREA: (f64, f64) = (600.0, 400.0);
-const LEAST: (f64, f64) = (120.0, 90.0);
+const LEAST: (f64, f64) = (120.0, 110.0);
+
+/// The share of the width below which axes are narrow.
+const NARROW: f64 = 0.5;
 
 /// Space around the figure.
 const MARGIN: f64 = 10.0;
@@ -50,9 +53,21 @@ pub(super) struct Frame<'a> {
 type Tick = (f64, String);
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(axes: &Axes, legend: &LegendBox<'_>, options: &'a PlotOptions) -> Self {
+    /// The layout; a legend without a requested place moves below axes that are narrow beside it.
+    pub(super) fn new(axes: &Axes, legend: &mut LegendBox<'_>, options: &'a PlotOptions) -> Self {
+        let frame = Self::fitted(axes, legend, options);
+        let narrow = frame.area.right - frame.area.left < NARROW * frame.width;
+        let free = options.legend == LegendPlace::Auto && legend.place == LegendPlace::Right;
+        if !(narrow && free && options.size.is_some()) {
+            return frame;
+        }
+        legend.place = LegendPlace::Below;
+        Self::fitted(axes, legend, options)
+    }
+
+    /// The layout with the label of the vertical axis wrapped to its length, which depends on everything else.
+    fn fitted(axes: &Axes, legend: &LegendBox<'_>, options: &'a PlotOptions) -> Self {
         let first = Self::with_room(axes, legend, options, AREA.1);
-        // The label of the vertical axis is wrapped to its length, which depends on everything else.
         match first.area.bottom - first.area.top {
             room if room < AREA.1 => Self::with_room(axes, legend, options, room),
             _ => first,
@@ -81,7 +96,7 @@ impl<'a> Frame<'a> {
             None => MARGIN.max(last_tick + 2.0) + 4.0,
         };
         let wide = size.map_or(AREA.0, |(width, _)| (width - left - right).max(LEAST.0));
-        let full = (left + wide + right).ceil();
+        let full = tidy(left + wide + right, options);
         let below =
             (legend.place == LegendPlace::Below).then(|| legend.columns_below(full - 2.0 * MARGIN));
 
@@ -142,7 +157,7 @@ impl<'a> Frame<'a> {
             (_, None) => {}
         }
         let end = canvas.caption(&self.options.caption, end, MARGIN);
-        canvas.finish_at(end + MARGIN)
+        canvas.finish_at(tidy(end + MARGIN, self.options))
     }
 
     fn draw_axes(&self, canvas: &mut Canvas, axes: &Axes) {
@@ -203,6 +218,14 @@ impl<'a> Frame<'a> {
             canvas.text(at, LABEL, TextAnchor::Middle, line);
         }
         first + LABEL_LINE * self.x_label.len() as f64
+    }
+}
+
+/// A side of the figure: the requested length without rounding errors, otherwise whole units.
+fn tidy(length: f64, options: &PlotOptions) -> f64 {
+    match options.size {
+        Some(_) => (1e3 * length).round() / 1e3,
+        None => length.ceil(),
     }
 }
 

@@ -54,18 +54,7 @@ impl<'a> LegendBox<'a> {
     pub(super) fn new(entries: Vec<Entry<'a>>, options: &PlotOptions) -> Self {
         let place = match options.legend {
             _ if entries.is_empty() => LegendPlace::None,
-            LegendPlace::Auto => {
-                // On the right it takes at most this share of a given width.
-                let mut legend = LegendBox {
-                    entries,
-                    place: LegendPlace::Right,
-                };
-                let wide = options.layout_size().map_or(f64::INFINITY, |size| size.0);
-                if legend.column(wide).width > 0.34 * wide {
-                    legend.place = LegendPlace::Below;
-                }
-                return legend;
-            }
+            LegendPlace::Auto => LegendPlace::Right,
             place => place,
         };
         Self { entries, place }

@@ -54,8 +54,8 @@ pub(super) fn styled_scene(
         y: y_axis(&curves, options),
     };
     let content = Content::new(style, series, &curves);
-    let legend = LegendBox::new(entries(style, &content), options);
-    let frame = Frame::new(&axes, &legend, options);
+    let mut legend = LegendBox::new(entries(style, &content), options);
+    let frame = Frame::new(&axes, &mut legend, options);
     Ok(frame.draw(&axes, &content, &legend))
 }
 

@@ -90,13 +90,13 @@ impl Canvas {
 
     /// The scene of this height.
     pub(crate) fn finish_at(mut self, height: f64) -> Scene {
-        self.scene.height = height.ceil();
+        self.scene.height = height;
         self.scene
     }
 
     /// The scene, ending below `bottom`.
     pub(crate) fn finish(self, bottom: f64) -> Scene {
-        self.finish_at(bottom + MARGIN - 6.0)
+        self.finish_at((bottom + MARGIN - 6.0).ceil())
     }
 
     pub(crate) fn text(&mut self, at: (f64, f64), size: u32, anchor: TextAnchor, text: &str) {
