@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from emab._emab import ProblemError
+from emab._emab import ProblemError, did_you_mean
 
 MAX_ENTRIES = 20_000_000
 """The largest table: its conversion takes about 4 GB and a minute."""
@@ -108,7 +108,8 @@ class TransitionTable(FunctionTable):
         """Return the number of the state."""
         if isinstance(value, str):
             if value not in self.numbers:
-                raise self.wrong(point, f"no state is called `{value}`")
+                near = did_you_mean(value, list(self.numbers))
+                raise self.wrong(point, f"no state is called `{value}`{near}")
             return self.numbers[value]
         number = self.number(value, point)
         if not (0 <= number <= self.last and number.is_integer()):

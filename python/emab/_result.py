@@ -16,6 +16,7 @@ from emab._emab import (
     Problem,
     critical_value,
     distribution_cells,
+    did_you_mean,
     format_conditions,
     format_interval,
     format_number,
@@ -23,6 +24,7 @@ from emab._emab import (
     regret_cells,
     report_page,
     runs_table,
+    save_result,
     text_table,
 )
 from emab._optional import require
@@ -223,11 +225,12 @@ class Result:
         runs = Path(folder) / "runs.csv"
         return replace(result, _single_runs=runs) if runs.exists() else result
 
-    def save(self, folder: str | PathLike[str]) -> None:
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
         """Write a result folder as ``emab run --out`` does, for :meth:`read` and ``emab plot``.
 
         It contains ``run.json``, ``curve.csv`` and, where they are known, ``runs.csv``, ``runs.parquet`` and
-        ``problem.json``.
+        ``problem.json``. Nothing is written if the folder contains the same result. Another result of emab there is a
+        ``FileExistsError``, and ``force`` replaces it.
 
         >>> import tempfile
         >>> result = emab.run("parity", runs=20, episodes=100)
@@ -236,8 +239,6 @@ class Result:
         >>> emab.Result.read(folder).text == result.text
         True
         """
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
         # Bytes, so that line ends are the same on every system.
         files = {"run.json": self.text.encode(), "curve.csv": self._csv().encode()}
         if self.problem_file is not None:
@@ -246,11 +247,7 @@ class Result:
             arrays = [(r.run, r.regret, r.gain, r.stuck) for r in runs]
             for ending in ("csv", "parquet"):
                 files[f"runs.{ending}"] = runs_table(ending, self.labels, runs[0].episode.tolist(), arrays)
-        # A file of an earlier result would be wrong here.
-        for name in {"problem.json", "runs.csv", "runs.parquet"} - files.keys():
-            (path / name).unlink(missing_ok=True)
-        for name, content in files.items():
-            (path / name).write_bytes(content)
+        save_result(folder, "run", list(files.items()), force)
 
     def _all_single_runs(self) -> list[SingleRuns] | None:
         return read(self._single_runs) if isinstance(self._single_runs, Path) else self._single_runs
@@ -298,7 +295,8 @@ class Result:
                 return found[0]
             if found:
                 raise KeyError(f"there are {len(found)} learners `{label}`: {', '.join(c.label for c in found)}")
-        raise KeyError(f"there is no learner `{label}`; there are {', '.join(self.labels)}")
+        near = did_you_mean(label, self.labels)
+        raise KeyError(f"there is no learner `{label}`{near}; there are {', '.join(self.labels)}")
 
     def _columns(self) -> dict[str, Any]:
         """Return the columns of ``curve.csv``, and the interval."""

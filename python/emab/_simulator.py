@@ -86,9 +86,7 @@ def simulate(
             f"{type(make).__name__} is one simulator, and every run needs a new one: "
             "pass the class, or a function that creates one"
         )
-    for name, n, least in (("runs", runs, 1), ("episodes", episodes, 1), ("seed", seed, 0)):
-        if not least <= operator.index(n) < 2**64:
-            raise ValueError(f"`{name}` must be from {least} to {2**64 - 1}, got {n}")
+    runs, episodes, seed = _count("runs", runs, 1), _count("episodes", episodes, 1), _count("seed", seed, 0)
     at = _checkpoints(checkpoints, episodes)
     spec = _spec_of(make)
     entries = [_Entry(learner, spec, episodes) for learner in engine_learners(learners)]
@@ -133,6 +131,14 @@ def _spec_of(make: MakeSimulator) -> Spec:
     if not isinstance(spec, Spec):
         raise TypeError(f"the `spec` of a simulator must be an emab.Spec, as emab.spec(...) returns, got {spec!r}")
     return spec
+
+
+def _count(name: str, n: float, least: int) -> int:
+    """Return a count, which may be a float with a whole value."""
+    whole = int(n) if isinstance(n, float) and n.is_integer() else n
+    if isinstance(whole, float) or not least <= operator.index(whole) < 2**64:
+        raise ValueError(f"`{name}` must be a whole number from {least} to {2**64 - 1}, got {n}")
+    return operator.index(whole)
 
 
 def _checkpoints(given: Sequence[int] | None, episodes: int) -> list[int]:

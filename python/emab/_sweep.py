@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from emab import _toml
-from emab._emab import Sweep, format_interval
+from emab._emab import Sweep, format_interval, save_result
 from emab._learner import engine_learners
 from emab._optional import require
 from emab._problem import ProblemLike, load
 from emab._progress import Progress, progress_bar
 from emab._result import Curve
+from emab._warnings import category
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,12 +113,14 @@ class SweepResult:
             parquet=bytes(sweep.parquet(cells)),
         )
 
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write ``sweep.csv`` and ``sweep.parquet`` into a folder, which is created if needed."""
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        (path / "sweep.csv").write_bytes(self.csv.encode())
-        (path / "sweep.parquet").write_bytes(self.parquet)
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
+        """Write ``sweep.csv`` and ``sweep.parquet`` into a folder, which is created if needed.
+
+        Nothing is written if the folder contains the same tables. Another result of emab there is a ``FileExistsError``,
+        and ``force`` replaces it.
+        """
+        files = [("sweep.csv", self.csv.encode()), ("sweep.parquet", self.parquet)]
+        save_result(folder, "sweep", files, force)
 
     def _columns(self) -> dict[str, Any]:
         """Return the typed columns of the table: one row per cell and checkpoint."""
@@ -183,6 +187,9 @@ def sweep(
     8
     """
     found = read_sweep(sweep, problem)
+    for note in found.sweep.notes:
+        kind, message = category(note)
+        warnings.warn(message, kind, stacklevel=2)
     with progress_bar(progress, "sweeping") as report:
         cells = found.sweep.run("1/1", threads, report)
     return SweepResult.of(found.sweep, cells)

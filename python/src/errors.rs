@@ -5,9 +5,12 @@ use emab::learners::LearnerError;
 use emab::oracle::OracleError;
 use emab::spec::PointError;
 use emab_problem::{FindError, ProblemFile, ReadError};
-use emab_sim::{BuildError, SimError};
+use emab_sim::compare::sweep::SweepError;
+use emab_sim::{BuildError, FolderError, SimError};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileExistsError, PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError,
+};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -31,8 +34,24 @@ pub fn find(error: FindError) -> PyErr {
     match error {
         FindError::Invalid(error) => read(&error),
         FindError::Unknown { .. } => PyFileNotFoundError::new_err(error.to_string()),
-        FindError::Unreadable { .. } => PyOSError::new_err(error.to_string()),
+        FindError::Unreadable { kind, .. } => os(kind, &error),
         FindError::NoText { .. } => invalid(error),
+    }
+}
+
+/// The exception of an operating system's error, such as `FileNotFoundError` or `IsADirectoryError`, with this message.
+pub fn os(kind: std::io::ErrorKind, error: impl std::fmt::Display) -> PyErr {
+    std::io::Error::new(kind, error.to_string()).into()
+}
+
+/// An error of a sweep; that of its file has the line.
+pub fn sweep(error: SweepError) -> PyErr {
+    match error {
+        SweepError::File(error) => {
+            let text = error.render(false);
+            invalid(text.strip_prefix("error: ").unwrap_or(&text))
+        }
+        other => invalid(other),
     }
 }
 
@@ -65,6 +84,18 @@ pub fn of_build(file: &ProblemFile) -> impl Fn(BuildError) -> PyErr {
         BuildError::Learner(error) => of(file)(error),
         BuildError::Simulation(error) => of(file)(error),
         BuildError::Checkpoints(error) => invalid(format!("`checkpoints`: {error}")),
+        other => invalid(other),
+    }
+}
+
+/// Converts an error of a result folder.
+pub fn folder(error: FolderError) -> PyErr {
+    match error {
+        FolderError::Occupied(what) => PyFileExistsError::new_err(format!(
+            "{what}; choose another folder, or force=True replaces it"
+        )),
+        FolderError::Conflict(what) => PyFileExistsError::new_err(what),
+        FolderError::File(error) => PyOSError::new_err(error.to_string()),
         other => invalid(other),
     }
 }

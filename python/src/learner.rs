@@ -12,7 +12,7 @@ use emab::{Action, Role, Stream};
 use emab_episodes::{SavedEntry, SavedLearner, validate_episode};
 use emab_problem::ProblemFile;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
@@ -354,7 +354,13 @@ impl Learner {
             Ok::<_, Box<dyn Error + Send + Sync>>(out.flush()?)
         });
         let path = path.display();
-        written.map_err(|error| PyOSError::new_err(format!("cannot write {path}: {error}")))
+        written.map_err(|error| {
+            let kind = error
+                .downcast_ref::<std::io::Error>()
+                .map(std::io::Error::kind);
+            let kind = kind.unwrap_or(std::io::ErrorKind::Other);
+            errors::os(kind, format!("cannot write {path}: {error}"))
+        })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Py<PyAny>)> {

@@ -9,6 +9,7 @@ mod array_pool;
 mod episode;
 mod errors;
 mod experiment;
+mod folder;
 mod gym;
 mod integers;
 mod learner;
@@ -43,6 +44,8 @@ mod _emab {
     #[pymodule_export]
     use super::experiment::Experiment;
     #[pymodule_export]
+    use super::folder::save_result;
+    #[pymodule_export]
     use super::gym::{EnvCore, VectorCore};
     #[pymodule_export]
     use super::learner::{Estimate, Learner};
@@ -58,8 +61,8 @@ mod _emab {
     use super::sweep::Sweep;
     #[pymodule_export]
     use super::tables::{
-        critical_value, distribution_cells, format_conditions, format_interval, format_number,
-        group_notes, regret_cells, report_page, text_table,
+        critical_value, did_you_mean, distribution_cells, format_conditions, format_interval,
+        format_number, group_notes, regret_cells, report_page, text_table,
     };
 
     use super::*;

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use emab_problem::{BUILTIN, Format, ProblemFile};
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -87,7 +86,10 @@ impl Problem {
             )));
         }
         std::fs::write(&path, self.file.canonical()).map_err(|error| {
-            PyOSError::new_err(format!("cannot write {}: {error}", path.display()))
+            errors::os(
+                error.kind(),
+                format!("cannot write {}: {error}", path.display()),
+            )
         })
     }
 

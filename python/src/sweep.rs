@@ -35,7 +35,7 @@ impl Sweep {
         problem: Option<&Problem>,
         check: bool,
     ) -> PyResult<Sweep> {
-        let sweep = SweepFile::parse(file, text).map_err(errors::invalid)?;
+        let sweep = SweepFile::parse(file, text).map_err(errors::sweep)?;
         let problem = match problem {
             Some(problem) => problem.file.clone(),
             None => Arc::new(ProblemFile::find(&sweep.problem_beside()).map_err(errors::find)?),
@@ -46,7 +46,7 @@ impl Sweep {
             cells.try_for_each(|cell| cell.check())?;
             Ok::<_, SweepError>(inner)
         });
-        let inner = inner.map_err(errors::invalid)?;
+        let inner = inner.map_err(errors::sweep)?;
         Ok(Sweep { inner, problem })
     }
 
@@ -63,6 +63,12 @@ impl Sweep {
     fn episodes(&self) -> u64 {
         let file = &self.inner.file;
         file.runs.saturating_mul(file.episodes)
+    }
+
+    /// Notes on assumed parameters and warnings about unsound widths, each kind once.
+    #[getter]
+    fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        py.detach(|| self.inner.warnings()).map_err(errors::sweep)
     }
 
     /// The number of cells.

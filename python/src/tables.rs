@@ -32,6 +32,12 @@ pub fn critical_value(runs: u64) -> f64 {
     emab::stats::half_width(1.0, runs)
 }
 
+/// `` (did you mean …?)`` with the nearest of these names, or nothing.
+#[pyfunction]
+pub fn did_you_mean(name: &str, known: List<String>) -> String {
+    emab::input::did_you_mean(name, known.0.iter().map(String::as_str))
+}
+
 /// A table without wrapped cells.
 #[pyfunction]
 pub fn text_table(header: List<String>, rows: List<List<String>>) -> String {

@@ -143,6 +143,7 @@ impl Learner for UserLearner {
 pub fn action(chosen: &Bound<'_, PyAny>, spec: &Spec, t: usize, x: usize) -> PyResult<Action> {
     let actions = spec.actions();
     let invalid = |text: String| PyValueError::new_err(text);
+    let place = || format!("t = {t}, x = {}", spec.states().name(x));
     let number = if let Ok(number) = chosen.extract::<i64>() {
         // A negative number is out of range, too.
         usize::try_from(number).unwrap_or(usize::MAX)
@@ -151,26 +152,31 @@ pub fn action(chosen: &Bound<'_, PyAny>, spec: &Spec, t: usize, x: usize) -> PyR
         let stop = (name == "stop").then_some(actions.len());
         let unknown = || {
             invalid(format!(
-                "there is no action `{name}`, chosen at t = {t}, x = {x}"
+                "there is no action `{name}`, chosen at {}{}",
+                place(),
+                actions.instead_of(&name)
             ))
         };
         named.or(stop).ok_or_else(unknown)?
     } else {
         return Err(PyTypeError::new_err(format!(
-            "`choose` must return the number or the name of an action, got {} at t = {t}, x = {x}",
-            chosen.repr()?
+            "`choose` must return the number or the name of an action, got {} at {}",
+            chosen.repr()?,
+            place()
         )));
     };
     match number.cmp(&actions.len()) {
         Ordering::Equal => Ok(Action::Stop),
         Ordering::Less if spec.is_allowed(t, x, number) => Ok(Action::Continue(number)),
         Ordering::Less => Err(invalid(format!(
-            "action {number} ({}) is not allowed at t = {t}, x = {x}",
-            actions.name(number)
+            "action {number} ({}) is not allowed at {}",
+            actions.name(number),
+            place()
         ))),
         Ordering::Greater => Err(invalid(format!(
-            "there is no action {}, chosen at t = {t}, x = {x}: they are 0 to {}, the last being stop",
+            "there is no action {}, chosen at {}: they are 0 to {}, the last being stop",
             chosen.repr()?,
+            place(),
             actions.len()
         ))),
     }

@@ -1,5 +1,6 @@
 """Results: tables and files of the command, data frames, and notebook output."""
 
+import re
 import sys
 
 import numpy as np
@@ -65,10 +66,29 @@ def test_reads_a_saved_result(result, tmp_path):
     assert again.to_pandas().equals(result.to_pandas())
 
 
-def test_saving_removes_the_problem_of_an_earlier_result(result, tmp_path):
+def test_saving_replaces_another_result_only_on_request(result, tmp_path):
     result.save(tmp_path)
-    emab.Result.parse(emab.run("parity", **SETTINGS).text).save(tmp_path)
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    # The same run, which took another time.
+    result.save(tmp_path)
+    emab.Result.parse(re.sub(r'"seconds": [^,}\s]+', '"seconds": 1.5', result.text), result.problem_file).save(tmp_path)
+    other = emab.Result.parse(emab.run("parity", **SETTINGS).text)
+    with pytest.raises(FileExistsError, match=r"contains a run of `[^`]+` with .* force=True replaces it"):
+        other.save(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {**written, "notes.txt": b"mine"}
+    other.save(tmp_path, force=True)
+    # The problem of the other result would be wrong here.
     assert emab.Result.read(tmp_path).problem_file is None
+    assert {path.name for path in tmp_path.iterdir()} == {"run.json", "curve.csv", "notes.txt"}
+
+
+def test_saving_keeps_files_of_other_programs(result, tmp_path):
+    (tmp_path / "curve.csv").write_text("mine")
+    for force in (False, True):
+        with pytest.raises(FileExistsError, match=r"contains curve.csv, not written by emab"):
+            result.save(tmp_path, force=force)
+    assert (tmp_path / "curve.csv").read_text() == "mine"
 
 
 def test_data_frames_have_the_rows_of_the_csv(result, tmp_path):

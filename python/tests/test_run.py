@@ -148,12 +148,15 @@ def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: emab.run("resource", "feedball"), "unknown learner `feedball`, did you mean `feedbal`?"),
+        (lambda: emab.run("resource", "feedball"), "unknown learner `feedball` (did you mean `feedbal`?)"),
         (lambda: emab.run("resource", "feedbal:delta=2"), "`delta` must lie in (0, 1), got 2"),
         (lambda: emab.run("resource", []), "at least one learner"),
         (lambda: emab.run("resource", runs=0), "`runs` must be at least 1, got 0"),
         (lambda: emab.run("resource", checkpoints=[0]), "`checkpoints`"),
         (lambda: emab.run("resource", runs=-1), "`runs` must be a whole number from 0 to 18446744073709551615, got -1"),
+        (lambda: emab.run("resource", episodes=1.5), "`episodes` must be a whole number of at least 0"),
+        (lambda: emab.run("resource", runs=1e30), "`runs` must be a whole number of at least 0"),
+        (lambda: emab.run("resource", "feedbal:sigam2=1"), "did you mean `sigma2`?"),
         (lambda: emab.run("resource", seed=2**64), "`seed` must be a whole number from 0 to"),
         (lambda: emab.run("resource", threads=-1), "`threads` must be a whole number from 0 to"),
         (lambda: emab.run("resource", checkpoints=[-1]), "`checkpoints` must be a whole number from 0 to"),
@@ -284,3 +287,44 @@ def test_gain_is_unknown_where_a_cost_is():
     unknown = emab.Episode(actions=[0], feedbacks=[1], costs=[], rewards=[0.0, 1.0])
     assert np.isnan(unknown.gain)
     assert emab.Episode(actions=[0], feedbacks=[1], costs=[0.25], rewards=[float("nan"), 1.0]).gain == 0.75
+
+
+def test_counts_may_be_floats_with_a_whole_value():
+    plain = emab.run("parity", runs=10, episodes=100, seed=3, checkpoints=[50])
+    assert emab.run("parity", runs=1e1, episodes=1e2, seed=3.0, checkpoints=[5e1]).curves[0].regret.tolist() == (
+        plain.curves[0].regret.tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda path: emab.load(path / "problem.toml"),
+        lambda path: emab.load("nothing"),
+        lambda path: emab.run(path / "problem.json"),
+        lambda path: emab.sweep(path / "sweep.toml"),
+        lambda path: emab.sweep({"problem": str(path / "problem.toml")}),
+        lambda path: emab.Result.read(path / "results"),
+        lambda path: emab.load_learner(path / "learner.jsonl"),
+        lambda path: emab.load("parity").save(path / "nowhere" / "problem.json"),
+    ],
+)
+def test_a_missing_file_is_file_not_found_error(call, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        call(tmp_path)
+
+
+@pytest.mark.parametrize("call", [emab.load, emab.sweep, emab.load_learner])
+def test_a_folder_is_no_file(call, tmp_path):
+    with pytest.raises(IsADirectoryError):
+        call(tmp_path)
+
+
+def test_a_file_of_the_wrong_kind_is_recognised(tmp_path):
+    sweep, problem = tmp_path / "sweep.toml", tmp_path / "problem.toml"
+    sweep.write_text('problem = "parity"\nruns = 2\n')
+    problem.write_text("horizon = 3\nstates = 2\nactions = 1\nfeedbacks = 1\ntransition = 0\n")
+    with pytest.raises(ValueError, match="this is a sweep file"):
+        emab.load(sweep)
+    with pytest.raises(ValueError, match="this is a problem file"):
+        emab.sweep(problem)

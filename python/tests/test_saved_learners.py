@@ -172,7 +172,7 @@ def changed(line, **fields):
         (lambda lines: ["[1]"], r"line 1: this is no JSON object; a saved learner begins"),
         (lambda lines: [lines[0][:-9]], r"line 1: EOF while parsing"),
         (lambda lines: [changed(lines[0], emab_learner=99)], r"line 1: the format is 99, .* reads format 1"),
-        (lambda lines: [changed(lines[0], learner=3)], r"line 1: invalid type: integer `3`, expected a string"),
+        (lambda lines: [changed(lines[0], learner=3)], r"line 1: .* must be a text, got 3; write it in double quotes"),
         (lambda lines: [changed(lines[0], problem={})], r"in the problem of the learner: .*`horizon`"),
         (lambda lines: [changed(lines[0], problem={"horizon": 0})], r"in the problem of the learner"),
         (lambda lines: [*lines[:3], lines[3][:-5]], r"line 4: EOF while parsing"),

@@ -55,6 +55,22 @@ def test_file_gives_byte_identical_tables(by_command, tmp_path, threads):
         assert (tmp_path / "new" / "folder" / table).read_bytes() == (folder / "out" / table).read_bytes()
 
 
+def test_saving_replaces_another_table_only_on_request(by_command, tmp_path):
+    result, other = sweep(FIELDS), sweep({**FIELDS, "seed": 2})
+    result.save(tmp_path)
+    result.save(tmp_path)
+    with pytest.raises(FileExistsError, match=r"contains the table of a sweep; .* force=True replaces it"):
+        other.save(tmp_path)
+    assert (tmp_path / "sweep.csv").read_text() == result.csv
+    other.save(tmp_path, force=True)
+    assert (tmp_path / "sweep.csv").read_text() == other.csv
+    # The same table is found in the folder of the command, another one does not replace it.
+    folder, _ = by_command
+    result.save(folder / "out")
+    with pytest.raises(FileExistsError, match=r"contains a sweep of grid.toml"):
+        other.save(folder / "out")
+
+
 def test_dictionary_is_equivalent_to_a_file(by_command):
     folder, text = by_command
     for fields in (FIELDS, {**FIELDS, "problem": emab.load("resource")}):
@@ -152,3 +168,10 @@ def test_progress_reaches_the_total():
     total = len(result.cells) * 6 * 200
     assert reports[-1] == (total, total)
     assert reports == sorted(reports)
+
+
+def test_a_sweep_warns_once_of_each_kind():
+    fields = {"problem": "tutoring", "runs": 2, "episodes": 10, "grid": {"learner.sigma2": [0.1, 0.2]}}
+    with pytest.warns(emab.SoundnessWarning, match="1 more cell has the same warning") as caught:
+        emab.sweep(fields)
+    assert len(caught) == 1

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand, value_parser};
+use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use emab::input::parse_count;
 use emab_server::store::Address;
 use emab_server::tables::Table;
 use emab_server::tokens::Role;
@@ -127,7 +128,7 @@ pub struct Serve {
     #[arg(long, value_name = "IP", requires = "person_header")]
     pub trusted_proxy: Vec<IpAddr>,
     /// Requests per second for each token; 0 means no limit.
-    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = rate)]
     pub rate: u32,
     /// Log level: `error`, `warn`, `info` or `debug` (every request). The log is JSON lines on standard error.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
@@ -307,6 +308,9 @@ pub struct Mdp {
     /// Write a .json file (the document of --json) or a .npz file (dense NumPy arrays).
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -352,10 +356,10 @@ pub struct Verify {
     #[arg(long, value_name = "R", default_value = "1000", value_parser = count)]
     pub runs: u64,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
 }
 
@@ -374,10 +378,10 @@ pub struct Run {
     #[arg(long, value_name = "R", value_parser = count)]
     pub runs: Option<u64>,
     /// The seed; the same seed gives the same bytes [default: 1].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = whole)]
     pub seed: Option<u64>,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
     /// Episodes at which to record regret [default: evenly spaced on a log axis].
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count)]
@@ -389,14 +393,18 @@ pub struct Run {
     /// delay=batches:50, open=20, dropout=0.05, lost=0.1, override=0.2, drift=p:0.4@5000.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
-    /// Write the results into this folder: run.json, curve.csv, runs.csv, runs.parquet, places.csv, problem.json and plots.
+    /// Write the results into this folder: run.json, curve.csv, runs.csv, runs.parquet, places.csv, problem.json and plots. The
+    /// same command continues an interrupted run.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Run only the K-th of N parts of the runs; `emab merge` combines the parts.
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
     /// Continue an interrupted run in this folder, which was given to --out.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "shard"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["problem", "learner", "episodes", "runs", "seed", "checkpoints", "condition", "out", "force", "shard"])]
     pub resume: Option<PathBuf>,
 }
 
@@ -410,7 +418,7 @@ pub struct Problems {
     #[arg(long, value_name = "FAMILY[:steps=3..8,...]")]
     pub random: Option<String>,
     /// The seed of the family.
-    #[arg(long, value_name = "S", default_value = "1", requires = "random")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole, requires = "random")]
     pub seed: u64,
     /// The number of problems; more than one need --out.
     #[arg(long, value_name = "N", default_value = "1", value_parser = count, requires = "random")]
@@ -418,6 +426,9 @@ pub struct Problems {
     /// Write the problems into this folder, one file each. `emab arena DIR` compares learners on them.
     #[arg(long, value_name = "DIR", requires = "random")]
     pub out: Option<PathBuf>,
+    /// Replace files of the same names.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -434,10 +445,10 @@ pub struct Arena {
     #[arg(long, value_name = "R", value_parser = count)]
     pub runs: Option<u64>,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
     /// Few and short runs: about half a minute for all problems and learners, with wider intervals.
     #[arg(long)]
@@ -449,6 +460,9 @@ pub struct Arena {
     /// continues an interrupted arena.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder; finished cells of this arena are kept.
+    #[arg(long, requires = "out")]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -459,11 +473,14 @@ pub struct Sweep {
     /// interrupted sweep.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace other results of emab in the folder; finished cells of this sweep are kept.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Run only the K-th of N parts of the cells; `emab merge` combines the parts.
     #[arg(long, value_name = "K/N", requires = "out")]
     pub shard: Option<Shard>,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
 }
 
@@ -475,6 +492,9 @@ pub struct Merge {
     /// The folder for the result.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Replace other results of emab in the folder.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -489,14 +509,17 @@ pub struct Reproduce {
     #[arg(long, value_name = "N", value_parser = count)]
     pub episodes: Option<u64>,
     /// The seed.
-    #[arg(long, value_name = "S", default_value = "1")]
+    #[arg(long, value_name = "S", default_value = "1", value_parser = whole)]
     pub seed: u64,
     /// Threads [default: one per processor].
-    #[arg(long, value_name = "T", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "T", value_parser = threads)]
     pub threads: Option<u16>,
     /// The folder for figures and report.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub out: PathBuf,
+    /// Replace other results of emab in the folder.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]
@@ -512,11 +535,28 @@ pub struct Report {
     pub force: bool,
 }
 
-/// A count of at least 1; `_` may separate digits.
+/// A count of at least 1, such as 100000, 100_000 or 1e5.
 fn count(text: &str) -> Result<u64, String> {
-    match text.replace('_', "").parse::<u64>() {
-        Ok(0) => Err("must be at least 1".into()),
-        Ok(n) => Ok(n),
-        Err(_) => Err("must be a whole number of at least 1".into()),
+    match whole(text)? {
+        0 => Err("must be at least 1".into()),
+        n => Ok(n),
     }
+}
+
+/// A whole number of at least 0, in the same notations.
+fn whole(text: &str) -> Result<u64, String> {
+    parse_count(text)
+        .map_err(|why| format!("it {why}; write a whole number, such as 100000, 100_000 or 1e5"))
+}
+
+/// A number of threads.
+fn threads(text: &str) -> Result<u16, String> {
+    let threads = u16::try_from(count(text)?).ok();
+    let threads = threads.filter(|threads| *threads <= 1024);
+    threads.ok_or_else(|| "must be at most 1024".into())
+}
+
+/// Requests per second.
+fn rate(text: &str) -> Result<u32, String> {
+    u32::try_from(whole(text)?).map_err(|_| format!("must be at most {}", u32::MAX))
 }

@@ -16,7 +16,7 @@ use emab_tables::TableError;
 pub enum CommandError {
     /// The input or the call is invalid: exit code 2.
     Input(String),
-    /// A problem file is invalid: exit code 2, shown with its line.
+    /// A problem file or a sweep file is invalid: exit code 2, shown with its line.
     Problem(Box<ReadError>),
     /// The work failed: exit code 1.
     Work(String),
@@ -69,6 +69,7 @@ impl From<BuildError> for CommandError {
             BuildError::Checkpoints(error) => {
                 CommandError::Input(format!("--checkpoints: {error}"))
             }
+            BuildError::Recorded(error) => CommandError::Input(format!("--record-at: {error}")),
             BuildError::Simulation(SimError::Play { .. } | SimError::Threads(_)) => {
                 CommandError::Work(error.to_string())
             }
@@ -81,9 +82,9 @@ impl From<FolderError> for CommandError {
     fn from(error: FolderError) -> CommandError {
         match error {
             FolderError::Build(error) => error.into(),
-            FolderError::Conflict(_) | FolderError::State(SimError::Foreign(_)) => {
-                CommandError::Input(error.to_string())
-            }
+            FolderError::Conflict(_)
+            | FolderError::Occupied(_)
+            | FolderError::State(SimError::Foreign(_)) => CommandError::Input(error.to_string()),
             other => CommandError::Work(other.to_string()),
         }
     }
@@ -94,6 +95,16 @@ impl From<SweepFolderError> for CommandError {
         match error {
             SweepFolderError::Folder(error) => error.into(),
             SweepFolderError::Sweep(error) => error.into(),
+        }
+    }
+}
+
+impl From<SweepError> for CommandError {
+    fn from(error: SweepError) -> CommandError {
+        match error {
+            SweepError::File(error) => CommandError::Problem(error),
+            SweepError::Cell(_, BuildError::Simulation(_)) => CommandError::Work(error.to_string()),
+            other => CommandError::Input(other.to_string()),
         }
     }
 }
@@ -122,7 +133,6 @@ macro_rules! from_text {
 }
 
 from_text! {
-    SweepError: SweepError::Cell(_, BuildError::Simulation(_)),
     FileError: _,
     ServeError: ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_),
     TokenError: TokenError::Read { .. } | TokenError::Write { .. } | TokenError::Busy { .. } | TokenError::Random(_)

@@ -8,8 +8,16 @@ use serde::Serialize;
 
 use crate::error::CommandError;
 
-/// Prints data to standard output.
+/// Prints text for people to standard output. On a terminal, long sentences wrap between words, as tables do.
 pub fn print(text: &str) -> Result<(), CommandError> {
+    match columns() {
+        Some(width) => print_verbatim(&emab_report::wrap(text, width)),
+        None => print_verbatim(text),
+    }
+}
+
+/// Prints the content of a file to standard output.
+pub fn print_verbatim(text: &str) -> Result<(), CommandError> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     write_out(|out| write!(out, "{text}{end}"))
 }
@@ -52,8 +60,19 @@ pub fn to_json(document: &impl Serialize) -> Result<String, CommandError> {
     Ok(text)
 }
 
-/// Prints a message to standard error.
+/// Prints a message to standard error; on a terminal it wraps between words.
 pub fn note(text: &str) {
+    let stderr = io::stderr();
+    let size = stderr
+        .is_terminal()
+        .then(|| terminal_size::terminal_size_of(&stderr));
+    match size.flatten() {
+        Some((width, _)) => note_verbatim(&emab_report::wrap(text, usize::from(width.0))),
+        None => note_verbatim(text),
+    }
+}
+
+fn note_verbatim(text: &str) {
     // A closed standard error is ignored.
     let _ = writeln!(io::stderr(), "{text}");
 }
@@ -62,20 +81,34 @@ pub fn note(text: &str) {
 pub fn complain(error: &CommandError) {
     match error {
         CommandError::Closed => {}
-        CommandError::Problem(error) => note(&error.render(io::stderr().is_terminal())),
+        CommandError::Problem(error) => {
+            note_verbatim(&error.render(io::stderr().is_terminal()));
+        }
         CommandError::Input(message) | CommandError::Work(message) => {
-            note(&format!("error: {message}"))
+            let text = format!("error: {message}");
+            // Lines of a file stay whole.
+            match text.contains('\n') {
+                true => note_verbatim(&text),
+                false => note(&text),
+            }
         }
     }
 }
 
-/// The width of tables: that of the terminal, or 100 without one.
+/// The width of tables: that of `COLUMNS` or of the terminal, and 100 without one.
 pub fn width() -> usize {
-    let size = io::stdout()
-        .is_terminal()
-        .then(terminal_size::terminal_size)
-        .flatten();
-    size.map_or(100, |(width, _)| usize::from(width.0))
+    columns().unwrap_or(100)
+}
+
+/// `COLUMNS` if it is set, otherwise the width of the terminal, if standard output is one.
+fn columns() -> Option<usize> {
+    let set = std::env::var("COLUMNS").ok();
+    let set = set.and_then(|columns| columns.trim().parse().ok());
+    set.filter(|columns| *columns > 0).or_else(|| {
+        let is_terminal = io::stdout().is_terminal();
+        let (width, _) = is_terminal.then(terminal_size::terminal_size).flatten()?;
+        Some(usize::from(width.0))
+    })
 }
 
 /// A progress bar with the time left; hidden if standard error is not a terminal.

@@ -38,7 +38,7 @@ impl LenientU64 {
     fn read<E: Error>(value: f64) -> Result<LenientU64, E> {
         LenientU64::from_f64(value).ok_or_else(|| {
             let value = emab::spec::format_number(value);
-            E::custom(format!("expected a whole number from 0 on, got {value}"))
+            E::custom(format!("must be a whole number from 0 on, got {value}"))
         })
     }
 }
@@ -118,6 +118,6 @@ pub(crate) fn full_u64<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Err
     match (number.as_u64(), number.as_f64()) {
         (Some(value), _) => Ok(value),
         (None, Some(value)) => LenientU64::read(value).map(|LenientU64(value)| value),
-        (None, None) => Err(D::Error::custom("expected a whole number from 0 on")),
+        (None, None) => Err(D::Error::custom("must be a whole number from 0 on")),
     }
 }

@@ -54,15 +54,15 @@ fn start_of(spec: &Spec, given: Option<usize>) -> Result<usize, String> {
         (Some(x), _) => Err(not_a_start(spec, format!("`{}`", spec.states().name(x)))),
         (None, [one]) => Ok(*one),
         (None, _) => Err(format!(
-            "the state that the episode begins in is not given: expected {}",
+            "the state that the episode begins in is not given: it must be {}",
             start_names(spec)
         )),
     }
 }
 
 pub(crate) fn not_a_start(spec: &Spec, given: impl Display) -> String {
-    let expected = start_names(spec);
-    format!("the episode begins in state {given}: expected {expected}")
+    let starts = start_names(spec);
+    format!("the episode begins in state {given}: it must be {starts}")
 }
 
 fn start_names(spec: &Spec) -> String {

@@ -232,18 +232,18 @@ cont -> stop | an episode ends after its last action
 [0.5] -> [] | `costs` has 0 values and the episode 1
 [0,1] -> [0] | `rewards` has 1 values and the episode 2
 0.5 -> 1e101 | `costs` has 1e101: at most 1e100
-0.5 -> 1e999 | out of range
-0.5 -> NaN | expected value, at column 55
+0.5 -> 1e999 | too large for a double
+0.5 -> NaN | this is not JSON (character 55): there is no JSON value here
 "a" -> "a/b" | `a/b` cannot be the name of an episode
-"id":"a", -> | missing field `id`
-{ -> {"id":"b", | duplicate field `id`
-costs -> cost | unknown field `cost`
+"id":"a", -> | has no `id`; add it
+{ -> {"id":"b", | `id` is given twice; remove one
+costs -> cost | unknown field `cost` (did you mean `costs`?)
 {"ask": [0, 0]} | `ask` is [0, 0]: steps are 1 to 10, and states 0 to 9
 {"ask": [1, 10]} | `ask` is [1, 10]
 {"ask": [1, 1e15]} | `ask` is [1, 1000000000000000]
-{"ask": [1]} | invalid length 1
+{"ask": [1]} | must be a list of 2 values, got 1 values
 {"ask": [1, 0], "by": "me"} | unknown field `by`
-["a", ["cont"], [1], [0.5], [0, 1]] | expected a JSON object
+["a", ["cont"], [1], [0.5], [0, 1]] | must be a JSON object
 "#;
     let change = |change: &str| match change.split_once(" ->") {
         Some((from, to)) => past.replace(from, to.trim_start()),
@@ -256,7 +256,7 @@ costs -> cost | unknown field `cost`
     for (wrong, message_part) in cases.chain([
         (past.clone(), "there is an episode `a` already"),
         (head.clone(), "unknown field `emab_learner`"),
-        ("[".repeat(100_000), "expected a JSON object"),
+        ("[".repeat(100_000), "must be a JSON object"),
         (format!("{{\"id\": {}", "[".repeat(100_000)), "line 4"),
     ]) {
         // After a blank line, to see that they count.
@@ -283,7 +283,7 @@ fn rejects_an_invalid_header() {
 "emab_learner":1 -> "emab_learner":2 | the format is 2, written by emab 0.1.0
 "emab_learner":1 -> "emab_learner":"1" | a whole number from 0 on
 "seed":7 -> "seed":-7 | a whole number from 0 on
-"seed":7 -> "seed":7,"seed":8 | duplicate field `seed`
+"seed":7 -> "seed":7,"seed":8 | `seed` is given twice; remove one
 "seed" -> "sead" | unknown field `sead`
 "horizon":10 -> "horizon":0 | `horizon` must be from 1
 "horizon":10 -> "horizon":10,"horizon":9 | `horizon` is given twice
@@ -297,7 +297,7 @@ fn rejects_an_invalid_header() {
     let other = r#"{"emab_learner": 2, "all": "else"}"#.to_owned();
     for (wrong, message_part) in cases.chain([
         (String::new(), empty),
-        (past, "missing field `emab_learner`"),
+        (past, "has no `emab_learner`; add it"),
         ("horizon = 3".into(), "line 1: this is no JSON object"),
         (other, "the format is 2"),
     ]) {

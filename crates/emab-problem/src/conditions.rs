@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::Diagnostic;
 use crate::expression::SymbolTable;
-use crate::file::{Fields, number, text};
+use crate::fields::{Fields, number, text};
 use crate::spanned::{SpannedValue, ValueKind};
 
 pub(crate) const CONDITION_FIELDS: [&str; 6] =
@@ -73,8 +73,9 @@ fn delay(node: &SpannedValue) -> Result<Delay, Diagnostic> {
     ];
     let Some((_, takes)) = kinds.into_iter().find(|(known, _)| *known == named) else {
         let message = format!("unknown delay `{named}`");
-        let label = "expected fixed, geometric or batches";
-        return Err(Diagnostic::at(&kind.span, message, label));
+        let label = "must be fixed, geometric or batches";
+        let names = kinds.map(|(name, _)| name);
+        return Err(Diagnostic::at(&kind.span, message, label).suggest(&named, names));
     };
     let fields = Fields::of(node, "this delay", &["kind", takes])?;
     let value = fields.get(takes).ok_or_else(|| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use emab::learners::nearest;
+use emab::input::nearest;
 
 /// An error in a problem file; displays as a message with the line it points at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,15 +65,20 @@ impl std::error::Error for ReadError {}
 
 /// An error before it is attached to a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Diagnostic {
-    pub(crate) span: Option<Range<usize>>,
-    pub(crate) message: String,
-    pub(crate) label: String,
-    pub(crate) help: Option<String>,
+pub struct Diagnostic {
+    /// Marked bytes.
+    pub span: Option<Range<usize>>,
+    /// What is wrong.
+    pub message: String,
+    /// Label at the marked place.
+    pub label: String,
+    /// Hint, if there is one.
+    pub help: Option<String>,
 }
 
 impl Diagnostic {
-    pub(crate) fn at(
+    /// An error at these bytes.
+    pub fn at(
         span: &Range<usize>,
         message: impl Into<String>,
         label: impl Into<String>,
@@ -86,7 +91,8 @@ impl Diagnostic {
         }
     }
 
-    pub(crate) fn without_span(message: impl Into<String>) -> Diagnostic {
+    /// An error of the whole document.
+    pub fn without_span(message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             span: None,
             ..Diagnostic::at(&(0..0), message, "")
@@ -94,7 +100,8 @@ impl Diagnostic {
     }
 
     /// With a known name that is similar to `name` as a hint, if there is one.
-    pub(crate) fn suggest<'a>(
+    #[must_use]
+    pub fn suggest<'a>(
         mut self,
         name: &str,
         known: impl IntoIterator<Item = &'a str>,
@@ -103,12 +110,15 @@ impl Diagnostic {
         self
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Diagnostic {
+    /// With a hint.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 
-    pub(crate) fn in_file(self, file: &str, text: &Arc<str>) -> ReadError {
+    /// The error in the file of this name and text.
+    pub fn in_file(self, file: &str, text: &Arc<str>) -> ReadError {
         ReadError {
             file: file.into(),
             message: self.message,

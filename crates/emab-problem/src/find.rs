@@ -1,10 +1,10 @@
 //! Finds a problem: a built-in one, a file, or any reader.
 
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use emab::learners::nearest;
+use emab::input::did_you_mean;
 use thiserror::Error;
 
 use crate::builtin::BUILTIN;
@@ -20,20 +20,20 @@ pub enum FindError {
     /// Neither a file nor a built-in problem.
     #[error(
         "unknown problem `{name}`{}: it is neither a file nor one of {}",
-        near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)")),
+        did_you_mean(name, BUILTIN.iter().map(|builtin| builtin.name)),
         BUILTIN.iter().map(|builtin| builtin.name).collect::<Vec<_>>().join(", ")
     )]
     Unknown {
         /// The requested name.
         name: String,
-        /// The most similar built-in name.
-        near: Option<&'static str>,
     },
     /// The file cannot be read.
     #[error("cannot read {name}: {why}")]
     Unreadable {
         /// The file.
         name: String,
+        /// Kind of the operating system's error.
+        kind: ErrorKind,
         /// Error of the operating system.
         why: String,
     },
@@ -65,10 +65,7 @@ impl ProblemFile {
         }
         let path = Path::new(name);
         if path.extension().is_none() && !path.exists() {
-            return Err(FindError::Unknown {
-                name: name.into(),
-                near: nearest(name, BUILTIN.iter().map(|builtin| builtin.name)),
-            });
+            return Err(FindError::Unknown { name: name.into() });
         }
         let file = fs::File::open(path).map_err(|error| unreadable(name, &error))?;
         Ok(ProblemFile::parse(name, &read_text(file, name)?).map_err(Box::new)?)
@@ -92,7 +89,11 @@ impl ProblemFile {
 fn unreadable(name: &str, error: &std::io::Error) -> FindError {
     FindError::Unreadable {
         name: name.into(),
-        why: error.to_string(),
+        kind: error.kind(),
+        why: match error.kind() {
+            ErrorKind::IsADirectory => "it is a folder; name a problem file in it".into(),
+            _ => error.to_string(),
+        },
     }
 }
 

@@ -17,9 +17,11 @@ mod builtin;
 mod conditions;
 mod error;
 mod expression;
+mod fields;
 mod file;
 mod find;
 mod hash;
+mod json_error;
 mod name;
 mod random;
 mod spanned;
@@ -30,8 +32,17 @@ pub use error::ReadError;
 pub use file::{Format, OutcomeRange, ProblemFile};
 pub use find::FindError;
 pub use hash::{hex, sha256_hex};
+pub use json_error::{json_error, value_error};
 pub use name::{NAME_RULE, is_name};
 pub use random::{FAMILIES, Family, FamilyError, NamedFamily};
+
+/// Documents in TOML or JSON whose errors point at the line: what problem files and sweep files are read with.
+pub mod document {
+    pub use crate::error::Diagnostic;
+    pub use crate::fields::{Fields, number, text};
+    pub use crate::file::{is_problem, is_sweep};
+    pub use crate::spanned::{SpannedKey, SpannedValue, ValueKind, parse};
+}
 
 /// JSON schema of a problem file, for editors.
 pub const SCHEMA: &str = include_str!("schema.json");

@@ -10,7 +10,7 @@
 
 use std::fmt::Write;
 
-use emab::learners::nearest;
+use emab::input::did_you_mean;
 use emab::{Role, Stream};
 use thiserror::Error;
 
@@ -130,19 +130,17 @@ pub enum FamilyError {
     /// No family has this name.
     #[error(
         "unknown family `{name}`{}; expected one of {}",
-        suggestion(*.near),
+        did_you_mean(name, FAMILIES.iter().map(|family| family.name)),
         FAMILIES.iter().map(|family| family.name).collect::<Vec<_>>().join(", ")
     )]
     Unknown {
         /// The name.
         name: String,
-        /// The most similar name.
-        near: Option<&'static str>,
     },
     /// No property has this name.
     #[error(
         "family `{family}`: unknown property `{name}`{}; expected one of {}",
-        suggestion(*.near),
+        did_you_mean(name, PROPERTIES.iter().map(|property| property.name)),
         PROPERTIES.iter().map(|property| property.name).collect::<Vec<_>>().join(", ")
     )]
     Property {
@@ -150,8 +148,6 @@ pub enum FamilyError {
         family: String,
         /// The name.
         name: String,
-        /// The most similar name.
-        near: Option<&'static str>,
     },
     /// A value is not a range of this property.
     #[error("family `{family}`: `{name}` must be {rule}, got `{got}`")]
@@ -167,10 +163,6 @@ pub enum FamilyError {
     },
 }
 
-fn suggestion(near: Option<&str>) -> String {
-    near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"))
-}
-
 impl std::fmt::Display for Family {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(&self.text)
@@ -183,10 +175,7 @@ impl Family {
         let text = text.trim();
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let Some(named) = FAMILIES.iter().find(|family| family.name == name) else {
-            return Err(FamilyError::Unknown {
-                name: name.into(),
-                near: nearest(name, FAMILIES.iter().map(|family| family.name)),
-            });
+            return Err(FamilyError::Unknown { name: name.into() });
         };
         let mut ranges = PROPERTIES
             .each_ref()
@@ -198,7 +187,6 @@ impl Family {
                 return Err(FamilyError::Property {
                     family: name.into(),
                     name: key.into(),
-                    near: nearest(key, PROPERTIES.iter().map(|property| property.name)),
                 });
             };
             ranges[at] = PROPERTIES[at]

@@ -10,33 +10,47 @@ use serde_json::value::RawValue;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::Diagnostic;
+use crate::file::Format;
+use crate::json_error::syntax_error;
 
 /// A value with its position in the text.
 #[derive(Clone, Debug)]
-pub(crate) struct SpannedValue {
-    pub(crate) span: Range<usize>,
-    pub(crate) kind: ValueKind,
+pub struct SpannedValue {
+    /// Its bytes.
+    pub span: Range<usize>,
+    /// The value.
+    pub kind: ValueKind,
 }
 
+/// A value without its position.
 #[derive(Clone, Debug)]
-pub(crate) enum ValueKind {
+pub enum ValueKind {
+    /// `null` of JSON.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A finite number.
     Number(f64),
+    /// A text.
     Text(String),
+    /// A list.
     Array(Vec<SpannedValue>),
+    /// A table, in the order of the document.
     Table(Vec<(SpannedKey, SpannedValue)>),
 }
 
+/// The name of a field with its position.
 #[derive(Clone, Debug)]
-pub(crate) struct SpannedKey {
-    pub(crate) name: String,
-    pub(crate) span: Range<usize>,
+pub struct SpannedKey {
+    /// The name.
+    pub name: String,
+    /// Its bytes.
+    pub span: Range<usize>,
 }
 
 impl SpannedValue {
     /// Name of the type, with its article.
-    pub(crate) fn type_name(&self) -> &'static str {
+    pub fn type_name(&self) -> &'static str {
         match self.kind {
             ValueKind::Null => "null",
             ValueKind::Bool(_) => "true or false",
@@ -48,17 +62,17 @@ impl SpannedValue {
     }
 
     /// The error that this value has the wrong type.
-    pub(crate) fn wrong_type(&self, message: impl Into<String>) -> Diagnostic {
+    pub fn wrong_type(&self, message: impl Into<String>) -> Diagnostic {
         Diagnostic::at(&self.span, message, format!("got {}", self.type_name()))
     }
 
     /// The error that this value is out of range.
-    pub(crate) fn out_of_range(&self, message: impl ToString) -> Diagnostic {
+    pub fn out_of_range(&self, message: impl ToString) -> Diagnostic {
         Diagnostic::at(&self.span, message.to_string(), "out of range")
     }
 
     /// A field of a table.
-    pub(crate) fn field(&self, name: &str) -> Option<&SpannedValue> {
+    pub fn field(&self, name: &str) -> Option<&SpannedValue> {
         let ValueKind::Table(entries) = &self.kind else {
             return None;
         };
@@ -117,12 +131,26 @@ impl Serialize for SpannedValue {
     }
 }
 
-pub(crate) fn parse_toml(text: &str) -> Result<SpannedValue, Diagnostic> {
-    let table = DeTable::parse(text).map_err(|error| Diagnostic {
-        span: Some(error.span().unwrap_or(0..0)),
-        message: format!("this is not TOML: {}", error.message().replace('\n', ", ")),
-        label: "here".into(),
-        help: None,
+/// Parses a document.
+pub fn parse(format: Format, text: &str) -> Result<SpannedValue, Diagnostic> {
+    match format {
+        Format::Toml => parse_toml(text),
+        Format::Json => parse_json(text),
+    }
+}
+
+fn parse_toml(text: &str) -> Result<SpannedValue, Diagnostic> {
+    let table = DeTable::parse(text).map_err(|error| {
+        // The parser lists what it could have read there; a single symbol is the one that is missing.
+        let message = error.message().replace('\n', ", ");
+        let (what, expected) = message.split_once(", expected ").unwrap_or((&message, ""));
+        let symbol = expected.starts_with('`') && !expected.contains(' ');
+        let label = match symbol {
+            true => format!("{expected} is missing"),
+            false => "here".into(),
+        };
+        let span = error.span().unwrap_or(0..0);
+        Diagnostic::at(&span, format!("this is not TOML: {what}"), label)
     })?;
     let span = 0..text.len();
     let kind = toml_table(table.get_ref())?;
@@ -162,7 +190,7 @@ fn toml_value(span: Range<usize>, value: &DeValue<'_>) -> Result<SpannedValue, D
         }
         DeValue::Table(table) => toml_table(table)?,
         DeValue::Datetime(_) => {
-            let message = "a problem file has no dates";
+            let message = "a date has no meaning here";
             return Err(Diagnostic::at(&span, message, "a date"));
         }
     };
@@ -180,7 +208,7 @@ fn finite(span: &Range<usize>, kind: &ValueKind) -> Result<(), Diagnostic> {
     }
 }
 
-pub(crate) fn parse_json(text: &str) -> Result<SpannedValue, Diagnostic> {
+fn parse_json(text: &str) -> Result<SpannedValue, Diagnostic> {
     // Skips a byte order mark.
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let skipped = text.len() - body.len();
@@ -193,15 +221,8 @@ fn not_json(text: &str, skipped: usize, error: &serde_json::Error) -> Diagnostic
     let lines = text.split_inclusive('\n').map(str::len);
     let line_start: usize = lines.take(error.line().saturating_sub(1)).sum();
     let at = skipped + (line_start + error.column().saturating_sub(1)).min(text.len());
-    let message = format!("this is not JSON: {}", without_place(error));
+    let message = format!("this is not JSON: {}", syntax_error(error));
     Diagnostic::at(&(at..at + 1), message, "here")
-}
-
-/// The message of serde without its line and column.
-fn without_place(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    let end = message.find(" at line ").unwrap_or(message.len());
-    message[..end].to_owned()
 }
 
 /// Deeper than any quantity. A value is parsed once for each level above it.
@@ -216,7 +237,7 @@ fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<SpannedValue, 
         let message = format!("lists and objects may be nested {MAX_DEPTH} deep, not deeper");
         return Err(Diagnostic::at(&(start..start + 1), message, "too deep"));
     }
-    let invalid = |error| Diagnostic::at(&span, without_place(&error), "here");
+    let invalid = |error| Diagnostic::at(&span, syntax_error(&error), "here");
     let kind = match written.as_bytes().first() {
         Some(b'{') => {
             let Entries(entries) = serde_json::from_str(written).map_err(invalid)?;

@@ -85,7 +85,7 @@ fn triplets(bounds: &Bounds, width: usize) -> String {
     let adds = |triplet: &TripletBound| triplet.omega * triplet.lemma2.derived;
     most.sort_by(|a, b| adds(b).total_cmp(&adds(a)));
     let row = |triplet: &&TripletBound| {
-        let TripletAt { t, x, a } = &triplet.place;
+        let TripletAt { t, state, a, .. } = &triplet.place;
         let Bound {
             printed,
             derived,
@@ -95,7 +95,7 @@ fn triplets(bounds: &Bounds, width: usize) -> String {
         let numbers = gaps
             .into_iter()
             .chain([printed, derived, tight, adds(triplet)]);
-        let place = [t.to_string(), x.to_string(), a.clone()];
+        let place = [t.to_string(), state.clone(), a.clone()];
         place.into_iter().chain(numbers.map(number)).collect()
     };
     let rows: Vec<Vec<String>> = most.iter().take(SHOWN).map(row).collect();
@@ -221,8 +221,8 @@ fn first(triplets: &[TripletAt]) -> String {
     let (count, s) = (triplets.len(), if triplets.len() == 1 { "" } else { "s" });
     triplets
         .first()
-        .map_or(String::new(), |TripletAt { t, x, a }| {
-            format!("{count} triplet{s}, the first at t = {t}, x = {x}, a = {a}")
+        .map_or(String::new(), |TripletAt { t, state, a, .. }| {
+            format!("{count} triplet{s}, the first at t = {t}, x = {state}, a = {a}")
         })
 }
 

@@ -1,12 +1,12 @@
 //! Claims and their verdicts.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::document::claim_rows;
 use crate::text_table::table;
 
 /// The verdict on a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It holds.
@@ -64,7 +64,7 @@ impl Verdict {
 }
 
 /// A claim with its measurement.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// Whether it is an addition or a repair beyond the paper.
     pub ours: bool,

@@ -35,5 +35,7 @@ pub use run_table::{
     bound_note, bound_series, confidence, curve_csv, quantile_series, regret_cells, regret_rows,
     regret_series, regret_table,
 };
-pub use runs_table::{distribution_rows, distribution_table, group_notes, stuck_share, write_runs};
-pub use text_table::{number, table};
+pub use runs_table::{
+    distribution_rows, distribution_table, final_regret, group_notes, stuck_share, write_runs,
+};
+pub use text_table::{number, table, wrap};

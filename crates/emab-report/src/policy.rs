@@ -3,7 +3,7 @@
 use emab::Spec;
 use emab::oracle::PolicyRow;
 
-use crate::text_table::{fits, table};
+use crate::text_table::{fits, table, wrap};
 
 /// Most lines of a table.
 const MAX_LINES: usize = 60;
@@ -65,8 +65,9 @@ pub fn policy_table(spec: &Spec, rows: &[PolicyRow], width: usize) -> Option<Str
     let title = if rows.iter().all(|row| row.benchmark == row.optimal) {
         "The benchmark's choice by step and state, optimal everywhere (· cannot be reached):"
     } else {
-        "The benchmark's choice by step and state; after a bar the optimal policy's where it differs (· cannot be\nreached):"
+        "The benchmark's choice by step and state; after a bar the optimal policy's where it differs (· cannot be reached):"
     };
+    let title = wrap(title, width);
     Some(format!("{title}\n{}", table(&header, cells, width)))
 }
 

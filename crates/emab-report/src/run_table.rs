@@ -5,7 +5,7 @@ use emab::theory::Bounds;
 use emab_sim::results::{LearnerResult, RunResult};
 
 use crate::plot::{Series, SeriesPoint};
-use crate::runs_table::UNRELIABLE;
+use crate::runs_table::final_regret;
 use crate::text_table::{fixed, number, table};
 use emab_tables::in_quotes;
 
@@ -63,11 +63,7 @@ pub fn regret_rows(result: &RunResult) -> (Vec<&'static str>, Vec<Vec<String>>) 
                 decimals(half_width(last.stderr, result.runs))
                     .map_or_else(|| number(share), |d| fixed(share, d))
             };
-            let mut regret = shown(last.regret, last.stderr);
-            if learner.groups.is_some() {
-                regret += &format!(" {UNRELIABLE}");
-            }
-            let mut row = vec![learner.label.clone(), regret];
+            let mut row = vec![learner.label.clone(), final_regret(learner, result.runs)];
             if two {
                 let regret = last.regret_optimal.map(|mean| shown(mean, last.stderr));
                 row.push(regret.unwrap_or_default());

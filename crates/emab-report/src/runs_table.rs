@@ -6,6 +6,7 @@ use emab::stats::clopper_pearson;
 use emab_sim::results::{LearnerResult, RunRecord, RunResult};
 use emab_tables::{Cell, Format, Kind, TableError, TableWriter};
 
+use crate::run_table::confidence;
 use crate::text_table::{number, table};
 
 /// Writes a table of single runs, row by row: one for each learner, run and recorded episode. `stuck` stands at the last episode.
@@ -46,7 +47,19 @@ pub fn write_runs<W: Write + Send, E: From<TableError>>(
 }
 
 /// The mark of an interval that is unreliable.
-pub(crate) const UNRELIABLE: &str = "†";
+const UNRELIABLE: &str = "†";
+
+/// The final regret with its 95 % interval, which is marked where the runs form two groups.
+pub fn final_regret(learner: &LearnerResult, runs: u64) -> String {
+    let Some(last) = learner.curve.last() else {
+        return String::new();
+    };
+    let regret = confidence(last.regret, last.stderr, runs);
+    match learner.groups {
+        Some(_) => format!("{regret} {UNRELIABLE}"),
+        None => regret,
+    }
+}
 
 /// The share of stuck runs with its 95 % interval; empty where it is not known.
 pub fn stuck_share(learner: &LearnerResult, runs: u64) -> String {

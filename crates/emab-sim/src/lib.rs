@@ -25,11 +25,12 @@ pub use engine::choice_counts::ChoiceCounts;
 pub use engine::tally::Tally;
 pub use error::SimError;
 pub use experiment::{
-    BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder, FileError,
-    Finish, Folder, FolderError, LearnerSource, LearnerState, MergedRun, PlannedRun, ProblemSource,
-    Progress, RecordReader, RecordWriter, Resumed, RunFolder, RunPlan, RunSink, State,
-    check_checkpoints, has_result, log_spaced, merge_runs, quoted, read_result, state_plot_name,
-    write_file,
+    Begun, BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder,
+    FileError, Finish, Folder, FolderContent, FolderError, FoundResult, LearnerSource,
+    LearnerState, MergedRun, NewFile, PlannedRun, ProblemSource, Progress, REPRODUCTION,
+    RecordReader, RecordWriter, ResultKind, Resumed, RunFolder, RunPlan, RunSink, State,
+    check_checkpoints, has_result, log_spaced, merge_runs, quoted, read_result, save_result,
+    state_plot_name, write_file,
 };
 pub use run_set::RunSet;
 pub use shard::{Shard, ShardError};

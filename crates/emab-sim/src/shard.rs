@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
+use emab::input::parse_count;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -74,7 +75,7 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Shard, ShardError> {
         let parts = text.split_once('/');
-        let parse = |(number, of): (&str, &str)| Some((number.parse().ok()?, of.parse().ok()?));
+        let parse = |(number, of)| Some((parse_count(number).ok()?, parse_count(of).ok()?));
         match parts.and_then(parse) {
             Some((number, of)) if 1 <= number && number <= of => Ok(Shard { number, of }),
             _ => Err(ShardError(text.into())),

@@ -43,10 +43,23 @@ pub fn unsound_learners(
     environment: Option<&Environment>,
     configs: &[LearnerConfig],
 ) -> Result<Vec<String>, OracleError> {
+    let words = unsound_by_learner(problem, environment, configs)?;
+    let mut words: Vec<String> = words.into_iter().flatten().collect();
+    // The note on a problem that is too large is the same for every learner.
+    words.dedup();
+    Ok(words)
+}
+
+/// The warning or note of [`unsound_learners`] for each of the learners, if there is one.
+pub(crate) fn unsound_by_learner(
+    problem: &Arc<Problem>,
+    environment: Option<&Environment>,
+    configs: &[LearnerConfig],
+) -> Result<Vec<Option<String>>, OracleError> {
     // A learner without parameters makes no assumption.
     let has_parameters = |config: &&LearnerConfig| !config.parameters().is_empty();
     if !configs.iter().any(|config| has_parameters(&config)) {
-        return Ok(Vec::new());
+        return Ok(vec![None; configs.len()]);
     }
     let mut pairs = match environment {
         Some(environment) => environment.pairs().clone(),
@@ -56,17 +69,19 @@ pub fn unsound_learners(
         environment.is_none_or(|environment| environment.estimator() == RegretEstimator::Exact);
     let mut variation = || Variation::of(&mut pairs, Environment::EXACT_PAIRS).ok();
     let Some(variation) = exact.then(&mut variation).flatten() else {
-        return Ok(vec![format!(
+        let note = format!(
             "note: more than {} pairs can be reached, too many to decide here whether the width is sound; `emab check` searches further",
             Environment::EXACT_PAIRS
-        )]);
+        );
+        return Ok(vec![Some(note); configs.len()]);
     };
     let costs = pairs.iter().flat_map(|pair| {
         let pairs = &pairs;
         pairs.allowed(pair).map(move |a| pairs.cost(pair, a))
     });
     let least_cost = costs.fold(f64::INFINITY, f64::min);
-    let words = configs.iter().filter(has_parameters).filter_map(|config| {
+    let words = configs.iter().map(|config| {
+        let config = Some(config).filter(has_parameters)?;
         let words = match config.feedbal_parameters() {
             Ok(parameters) => soundness_words(&parameters, &variation, problem.spec()),
             Err(_) => premises_words(config, &variation, least_cost),

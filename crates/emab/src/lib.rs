@@ -11,6 +11,7 @@
 //! - [`oracle`]: the benchmark, the optimal policy, the best fixed sequence, the exact regret of a choice.
 //! - [`Mdp`]: the same problem as a Markov decision process.
 //! - [`theory`]: the paper's lemmas and theorems, evaluated on a problem.
+//! - [`input`]: counts as people write them, and suggestions for misspelled names.
 //! - [`conformance`]: properties that every problem and every learner must have, for tests.
 //!
 //! This crate has no clock, file system, thread or output. `emab-problem` reads problem files, `emab-sim` runs
@@ -21,6 +22,7 @@
 pub mod conditions;
 pub mod conformance;
 pub mod environment;
+pub mod input;
 pub mod learners;
 pub mod oracle;
 pub mod reach;

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::input::did_you_mean;
+
 /// One choice at one step: continue with an action, or end the episode.
 ///
 /// ```
@@ -181,6 +183,26 @@ impl Names {
             Names::Count(_, prefix) => Cow::Owned(format!("{prefix}{i}")),
             Names::List(_) => Cow::Owned(i.to_string()),
         }
+    }
+
+    /// What an error says about a name that is not among these: the nearest one, and the first few.
+    ///
+    /// ```
+    /// let names = emab::Names::List(vec!["blood".into(), "scan".into()]);
+    /// assert_eq!(names.instead_of("blod"), " (did you mean `blood`?); there are `blood`, `scan`");
+    /// ```
+    pub fn instead_of(&self, name: &str) -> String {
+        const SHOWN: usize = 8;
+        // Numbered names are not listed: there may be millions.
+        let near = match self {
+            Names::List(names) => did_you_mean(name, names.iter().take(10_000).map(String::as_str)),
+            Names::Count(..) => String::new(),
+        };
+        let few = (0..self.len().min(SHOWN)).map(|i| format!("`{}`", self.name(i)));
+        let few = few.collect::<Vec<_>>().join(", ");
+        let more = if self.len() > SHOWN { ", …" } else { "" };
+        let are = if self.len() == 1 { "is" } else { "are" };
+        format!("{near}; there {are} {few}{more}")
     }
 }
 

@@ -54,7 +54,7 @@ class ImportReport(Record):
     >>> study = client.study("clinic")
     >>> report = study.import_lines([{"id": "past", "actions": ["biopsy"]}], dry_run=True)
     >>> report.taken, report.dry_run, report.mistakes
-    (0, True, ('line 1: missing field `feedbacks` at line 1 column 34',))
+    (0, True, ('line 1: the JSON object has no `feedbacks`; add it',))
     """
 
     taken: int

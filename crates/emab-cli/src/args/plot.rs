@@ -25,6 +25,9 @@ pub struct Plot {
     /// The .pdf, .svg or .png file to write [default: regret.*, bound.*, sweep.* or arena.*, as SVG and PNG, in the folder].
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Width and height of the figure, such as 3.5x2.6in, 9x6.5cm, 90x65mm, or 640x480 in pixels of 1/96 inch [default: as large
     /// as its content needs].
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size)]

@@ -11,7 +11,7 @@ use emab_sim::results::{ArenaCellResult, ArenaProblem, ArenaResult, ArenaSummary
 use emab_sim::{BuildError, CHECKED_PAIRS, Control, Finish, Folder, VERSION};
 use serde::Serialize;
 
-use super::{how_to_continue, play_cells, write_picture};
+use super::{create_folder, how_to_continue, note_finished, play_cells, write_picture};
 use crate::args::Arena;
 use crate::error::CommandError;
 use crate::{load, measure, terminal};
@@ -45,8 +45,10 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     let problems = ArenaEntrants::enter(problem_files(args)?, &args.learner, settings)
         .map_err(|error| CommandError::input(error.to_string()))?;
     problems.iter().for_each(note_assumed);
-    let folder = args.out.as_deref().map(Folder::create).transpose()?;
-    let folder = folder.map(ArenaFolder::open).transpose()?;
+    let folder = args.out.as_deref().map(create_folder).transpose()?;
+    let cells = || problems.iter().flat_map(|problem| &problem.cells);
+    let folder = folder.map(|folder| ArenaFolder::begin(folder, cells(), args.force));
+    let folder = folder.transpose()?;
     let mut played = play(&problems, folder.as_ref(), args.threads)?;
     let mut judged = Vec::new();
     for problem in problems {
@@ -68,7 +70,9 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     let written = folder
         .map(|folder| write(folder.folder(), &result))
         .transpose();
-    terminal::show(json, &document(&result), || arena_text(&result))?;
+    terminal::show(json, &document(&result), || {
+        arena_text(&result, terminal::width())
+    })?;
     written.map(|_| ())
 }
 
@@ -217,13 +221,15 @@ fn measure(
 
 fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {
     let json = terminal::to_json(&document(result))?;
-    folder.write("arena.json", json.as_bytes())?;
+    if folder.has("arena.json") && folder.read("arena.json")? == json {
+        note_finished(folder, "this arena");
+        return Ok(());
+    }
     folder.write("arena.csv", arena_csv(result).as_bytes())?;
-    write_picture(
-        folder,
-        "arena",
-        &draw_arena(result, &arena_options(result))?,
-    )?;
+    let picture = draw_arena(result, &arena_options(result))?;
+    write_picture(folder, "arena", &picture)?;
+    // The last file: with it the arena is finished.
+    folder.write("arena.json", json.as_bytes())?;
     terminal::note(&format!(
         "wrote arena.csv, arena.json, arena.svg and arena.png into {}",
         folder.path().display()

@@ -1,12 +1,12 @@
 //! `emab export`: writes a table of a study, also while the service runs.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{Read, Write};
 
+use emab::Names;
 use emab_server::store::{Address, Head, Store};
-use emab_server::tables::{ExportError, Format, Table, codebook, write};
-use emab_sim::quoted;
+use emab_server::tables::{Format, Table, codebook, write};
+use emab_sim::{NewFile, quoted};
 use serde_json::json;
 
 use crate::args::{self, Export};
@@ -20,14 +20,18 @@ pub fn export(args: &Export, as_json: bool) -> Result<(), CommandError> {
     if args.table == Table::Codebook {
         let bytes = codebook(format).map_err(work)?;
         let file = NewFile::reserve(&args.out, args.force)?;
-        file.write(|mut out| Ok((out.write_all(&bytes).map(|()| out)?, ())))?;
+        file.write(|mut out| {
+            out.write_all(&bytes).map_err(work)?;
+            Ok::<_, CommandError>((out, ()))
+        })?;
         let document = json!({ "file": args.out, "table": name });
         return terminal::show(as_json, &document, || quoted(&args.out));
     }
     let mut store = open(&address(args)?)?;
     let head = head(&mut *store, args.study.as_deref())?;
     let file = NewFile::reserve(&args.out, args.force)?;
-    let rows = file.write(|out| write(&mut *store, &head, args.table, format, out))?;
+    let rows =
+        file.write(|out| write(&mut *store, &head, args.table, format, out).map_err(work))?;
     let Head {
         name: study,
         seq,
@@ -84,9 +88,27 @@ fn address(args: &Export) -> Result<Address, CommandError> {
 /// Opens a snapshot of a store: the service may write meanwhile.
 fn open(address: &Address) -> Result<Box<dyn Store>, CommandError> {
     if let Address::Sqlite(file) = address {
-        File::open(file).map_err(|error| {
-            CommandError::Input(format!("cannot read {}: {error}", quoted(file)))
-        })?;
+        let mut begin = Vec::new();
+        File::open(file)
+            .and_then(|opened| opened.take(16).read_to_end(&mut begin))
+            .map_err(|error| {
+                CommandError::Input(format!("cannot read {}: {error}", quoted(file)))
+            })?;
+        let what = match begin.first() {
+            // A new store is an empty file.
+            None => "",
+            Some(b'{') => {
+                "is JSON, such as an export of a study, and a store is needed: POST …/studies/NAME:import of a service takes an \
+                 export, and `emab audit` checks one"
+            }
+            Some(_) if !begin.starts_with(b"SQLite format 3") => {
+                "is not a store: name the SQLite file of `emab serve`"
+            }
+            Some(_) => "",
+        };
+        if !what.is_empty() {
+            return Err(CommandError::Input(format!("{} {what}", quoted(file))));
+        }
     }
     let mut store = address.inspect().map_err(work)?;
     store.begin_snapshot().map_err(work)?;
@@ -96,75 +118,27 @@ fn open(address: &Address) -> Result<Box<dyn Store>, CommandError> {
 /// The study that is named, or the only one.
 fn head(store: &mut dyn Store, study: Option<&str>) -> Result<Head, CommandError> {
     if let Some(name) = study {
-        let head = store.head(name).map_err(work)?;
-        return head.ok_or_else(|| CommandError::Input(format!("the store has no study `{name}`")));
-    }
-    let mut heads = store.heads("", 2).map_err(work)?;
-    match (heads.pop(), heads.pop()) {
-        (Some(only), None) => Ok(only),
-        (None, _) => Err(CommandError::input("the store has no study")),
-        (Some(_), Some(_)) => Err(CommandError::input(
-            "the store has several studies: name one with --study",
-        )),
-    }
-}
-
-/// A file that appears whole or not at all. An existing one is replaced only on request.
-struct NewFile {
-    path: PathBuf,
-    part: PathBuf,
-    /// Whether the path was created, and has to be removed if writing fails.
-    created: bool,
-}
-
-impl NewFile {
-    /// Creates the file, empty, so that no other program does.
-    fn reserve(path: &Path, force: bool) -> Result<NewFile, CommandError> {
-        let created = OpenOptions::new().write(true).create_new(true).open(path);
-        let created = match created {
-            Ok(_) => true,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && force => false,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let path = quoted(path);
-                let what = format!("{path} exists; --force replaces it");
-                return Err(CommandError::Input(what));
-            }
-            Err(error) => return Err(not_written(path, &error)),
+        if let Some(head) = store.head(name).map_err(work)? {
+            return Ok(head);
+        }
+        let heads = store.heads("", 1000).map_err(work)?;
+        let names: Vec<String> = heads.into_iter().map(|head| head.name).collect();
+        let instead = match names.is_empty() {
+            true => String::new(),
+            false => Names::List(names).instead_of(name),
         };
-        let mut part = path.as_os_str().to_owned();
-        part.push(format!(".{}.part", std::process::id()));
-        Ok(NewFile {
-            path: path.into(),
-            part: part.into(),
-            created,
-        })
+        let what = format!("the store has no study `{name}`{instead}");
+        return Err(CommandError::Input(what));
     }
-
-    /// Writes the file; returns what `write` returns beside its output.
-    fn write<T>(
-        mut self,
-        write: impl FnOnce(BufWriter<File>) -> Result<(BufWriter<File>, T), ExportError>,
-    ) -> Result<T, CommandError> {
-        let failed = |error: &io::Error| not_written(&self.path, error);
-        let file = File::create(&self.part).map_err(|error| failed(&error))?;
-        let (out, result) = write(BufWriter::new(file)).map_err(work)?;
-        let file = out.into_inner().map_err(|error| failed(error.error()))?;
-        file.sync_all().map_err(|error| failed(&error))?;
-        fs::rename(&self.part, &self.path).map_err(|error| failed(&error))?;
-        self.created = false;
-        Ok(result)
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.part);
-        if self.created {
-            let _ = fs::remove_file(&self.path);
+    let mut heads = store.heads("", 9).map_err(work)?;
+    match heads.len() {
+        0 => Err(CommandError::input("the store has no study")),
+        1 => Ok(heads.remove(0)),
+        _ => {
+            let names = heads.into_iter().map(|head| head.name).collect();
+            let studies = Names::List(names).instead_of("");
+            let what = format!("the store has several studies{studies}: name one with --study");
+            Err(CommandError::Input(what))
         }
     }
-}
-
-fn not_written(path: &Path, error: &io::Error) -> CommandError {
-    CommandError::Work(format!("cannot write {}: {error}", quoted(path)))
 }

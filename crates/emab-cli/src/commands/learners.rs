@@ -1,6 +1,6 @@
 //! `emab learners`: the catalogue of learners with their parameters.
 
-use emab::learners::{CATALOGUE, LearnerEntry, LearnerError, nearest};
+use emab::learners::{CATALOGUE, LearnerEntry, LearnerError};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
@@ -39,9 +39,8 @@ fn named(names: &[String]) -> Result<Vec<&'static LearnerEntry>, CommandError> {
     let find = |name: &String| {
         let entry = CATALOGUE.iter().find(|entry| entry.name == name);
         entry.copied().ok_or_else(|| {
-            let near = nearest(name, CATALOGUE.iter().map(|entry| entry.name));
             let name = name.clone();
-            CommandError::Input(LearnerError::Unknown { name, near }.to_string())
+            CommandError::Input(LearnerError::Unknown { name }.to_string())
         })
     };
     names.iter().map(find).collect()

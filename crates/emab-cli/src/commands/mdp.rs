@@ -4,7 +4,7 @@ use emab::oracle::SolvedMdp;
 use emab_report::{mdp_document, mdp_npz, mdp_table};
 use emab_sim::write_file;
 
-use super::ending;
+use super::{ending, written};
 use crate::args::Mdp;
 use crate::error::CommandError;
 use crate::{load, terminal};
@@ -30,8 +30,8 @@ pub fn mdp(args: &Mdp, json: bool) -> Result<(), CommandError> {
                 CommandError::input(format!("cannot write {}: {error}", path.display()))
             })?,
         };
-        write_file(path, &content)?;
-        terminal::note(&format!("wrote {}", path.display()));
+        let changed = write_file(path, &content, args.force)?;
+        terminal::note(&written(path, changed));
     }
     terminal::show(json, &document, || {
         mdp_table(&solved, file.name(), terminal::width())

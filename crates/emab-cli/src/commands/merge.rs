@@ -1,7 +1,9 @@
 //! `emab merge`: one result from the shards of a run or a sweep.
 
+use std::fs;
+
 use emab_sim::compare::sweep::{contains_sweep, merge_sweeps};
-use emab_sim::{Folder, merge_runs};
+use emab_sim::{Folder, merge_runs, quoted};
 
 use super::{run, sweep};
 use crate::args::Merge;
@@ -12,9 +14,19 @@ pub fn merge(args: &Merge, json: bool) -> Result<(), CommandError> {
     let folders: Vec<Folder> = folders
         .collect::<Result<_, _>>()
         .map_err(|error| CommandError::input(error.to_string()))?;
-    if !folders.iter().any(contains_sweep) {
-        return run::merged(merge_runs(&folders)?, &args.out, json);
+    // The merged result would replace a part of itself.
+    let out = fs::canonicalize(&args.out).ok();
+    let same = |folder: &&Folder| out.is_some() && fs::canonicalize(folder.path()).ok() == out;
+    if let Some(folder) = folders.iter().find(same) {
+        return Err(CommandError::input(format!(
+            "--out: {} is one of the folders to merge; choose another folder",
+            quoted(folder.path())
+        )));
     }
-    let (merged, out, done) = merge_sweeps(&folders, || Ok(Folder::create(&args.out)?))?;
-    sweep::finish(&merged, Some(&out), &done, json)
+    if !folders.iter().any(contains_sweep) {
+        return run::merged(merge_runs(&folders)?, args, json);
+    }
+    let out = || Ok(Folder::create(&args.out)?);
+    let (merged, begun) = merge_sweeps(&folders, out, args.force)?;
+    sweep::finish(&merged, Some(&begun), &begun.done, json)
 }

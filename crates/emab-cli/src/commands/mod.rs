@@ -60,7 +60,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Problems(args) => problems::problems(&args, json),
         Command::Learners { names } => learners::learners(&names, json),
         Command::Token(args) => token::token(args, json),
-        Command::Schema => terminal::print(emab_problem::SCHEMA),
+        Command::Schema => terminal::print_verbatim(emab_problem::SCHEMA),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "emab", &mut text);
@@ -85,6 +85,37 @@ fn stop_on_ctrl_c() -> &'static AtomicBool {
         );
     }
     &STOP
+}
+
+/// Creates a folder for results if necessary and takes its lock.
+fn create_folder(path: &Path) -> Result<Folder, CommandError> {
+    let folder = Folder::create(path)?;
+    if !folder.is_locked() {
+        terminal::note(&format!(
+            "note: the file system of {} has no locks; no other process must write into it meanwhile",
+            path.display()
+        ));
+    }
+    Ok(folder)
+}
+
+/// Says that a folder contains the result of the same call.
+fn note_finished(folder: &Folder, what: &str) {
+    terminal::note(&format!(
+        "note: {} contains {what} already; nothing is computed",
+        folder.path().display()
+    ));
+}
+
+/// Says what a file has become: written, or equal to what it was.
+fn written(path: &Path, changed: bool) -> String {
+    match changed {
+        true => format!("wrote {}", path.display()),
+        false => format!(
+            "{} has this content already; nothing is written",
+            path.display()
+        ),
+    }
 }
 
 /// The ending of a file's name; empty without one.

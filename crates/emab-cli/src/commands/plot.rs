@@ -15,7 +15,7 @@ use super::plot_arena::{contains_arena, plot_arena};
 use super::plot_learners::Learners;
 use super::plot_sweep::plot_sweep;
 use super::run::plot_options;
-use super::{ending, write_picture};
+use super::{ending, write_picture, written};
 use crate::args::{Band, Plot};
 use crate::error::CommandError;
 use crate::terminal;
@@ -122,33 +122,32 @@ fn write(
     picture: &Picture,
     json: bool,
 ) -> Result<(), CommandError> {
-    let written = match &args.output {
-        None => {
-            write_picture(folder, name, picture)?;
-            let file = |ending: &str| folder.file(format!("{name}.{ending}"));
-            ["svg", "png"]
-                .map(|ending| file(ending).display().to_string())
-                .to_vec()
-        }
-        Some(path) => {
-            let content = match ending(path) {
-                "svg" => picture.svg.as_bytes().to_vec(),
-                "png" => picture.png()?,
-                "pdf" => picture.pdf()?,
-                _ => {
-                    return Err(CommandError::input(format!(
-                        "--output must end in .pdf, .svg or .png, got {}",
-                        path.display()
-                    )));
-                }
-            };
-            write_file(path, &content)?;
-            vec![path.display().to_string()]
+    let Some(path) = &args.output else {
+        let folder = folder.clone().locked()?;
+        write_picture(&folder, name, picture)?;
+        let file = |ending: &str| folder.file(format!("{name}.{ending}"));
+        let files = ["svg", "png"].map(|ending| file(ending).display().to_string());
+        return terminal::show(json, &json!({"written": files}), || {
+            format!("wrote {}", files.join(" and "))
+        });
+    };
+    let content = match ending(path) {
+        "svg" => picture.svg.as_bytes().to_vec(),
+        "png" => picture.png()?,
+        "pdf" => picture.pdf()?,
+        _ => {
+            return Err(CommandError::input(format!(
+                "--output must end in .pdf, .svg or .png, got {}",
+                path.display()
+            )));
         }
     };
-    terminal::show(json, &json!({"written": written}), || {
-        format!("wrote {}", written.join(" and "))
-    })
+    let changed = write_file(path, &content, args.force)?;
+    let files: Vec<String> = changed
+        .then(|| path.display().to_string())
+        .into_iter()
+        .collect();
+    terminal::show(json, &json!({"written": files}), || written(path, changed))
 }
 
 /// Adds the bound of Theorem 1 for each FeedBAL curve that is drawn, and returns a sentence that explains it.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 
-use emab::learners::{ChoiceBasis, LearnerConfig, nearest};
+use emab::input::did_you_mean;
+use emab::learners::{ChoiceBasis, LearnerConfig};
 use emab::reach::Reachable;
 use emab::{Action, Learner, Names, Spec};
 use emab_episodes::{SavedLearner, SavedLearnerError};
@@ -148,8 +149,7 @@ fn pair(spec: &Spec, step: u64, state: &str) -> Result<Pair, CommandError> {
     let count = spec.states().len();
     let x = named.or_else(|| state.parse().ok().filter(|x| *x < count));
     let x = x.ok_or_else(|| {
-        let near = nearest(state, names.iter().map(String::as_str));
-        let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+        let near = did_you_mean(state, names.iter().map(String::as_str));
         CommandError::input(format!(
             "--state: there is no state `{state}`{near}; give its name, or its number from 0 to {}",
             count - 1

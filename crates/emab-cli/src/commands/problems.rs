@@ -1,9 +1,10 @@
 //! `emab problems`: the built-in problems, and random ones.
 
 use emab_problem::{BUILTIN, Family};
-use emab_sim::Folder;
+use emab_sim::write_file;
 use serde_json::json;
 
+use super::create_folder;
 use crate::args::Problems;
 use crate::error::CommandError;
 use crate::{load, terminal};
@@ -15,8 +16,8 @@ pub fn problems(args: &Problems, json: bool) -> Result<(), CommandError> {
     if let Some(name) = args.name.as_deref() {
         return match BUILTIN.iter().find(|builtin| builtin.name == name) {
             // The problem as JSON is a problem file too.
-            Some(_) if json => terminal::print(load::problem(name)?.canonical()),
-            Some(builtin) => terminal::print(builtin.text),
+            Some(_) if json => terminal::print_verbatim(load::problem(name)?.canonical()),
+            Some(builtin) => terminal::print_verbatim(builtin.text),
             None => load::problem(name).and(Err(CommandError::input(format!(
                 "`{name}` is not a built-in problem; `emab problems` lists them"
             )))),
@@ -70,27 +71,29 @@ fn random(family: &str, args: &Problems, json: bool) -> Result<(), CommandError>
                         .canonical(),
                 )
             }
-            false => terminal::print(&family.text(args.seed, 1)),
+            false => terminal::print_verbatim(&family.text(args.seed, 1)),
         };
     };
-    let folder = Folder::create(out)?;
-    let mut files = Vec::new();
+    let folder = create_folder(out)?;
+    let (mut files, mut changed) = (Vec::new(), 0);
     for number in 1..=args.count {
         let file = format!("{}-{}-{number:04}.toml", family.name(), args.seed);
         let text = family.text(args.seed, number);
-        if folder.has(&file) && folder.read(&file)? != text {
-            return Err(CommandError::input(format!(
-                "--out: {} has another {file}; choose another folder",
-                out.display()
-            )));
+        if write_file(&folder.file(&file), text.as_bytes(), args.force)? {
+            changed += 1;
         }
-        folder.write(&file, text.as_bytes())?;
         files.push(file);
+    }
+    if changed < files.len() {
+        terminal::note(&format!(
+            "note: {} of them are in {} already",
+            files.len() - changed,
+            out.display()
+        ));
     }
     terminal::show(json, &files, || {
         format!(
-            "wrote {} problems of the family {family} into {}\n",
-            files.len(),
+            "wrote {changed} problems of the family {family} into {}\n",
             out.display()
         )
     })

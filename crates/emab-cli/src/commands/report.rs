@@ -1,6 +1,5 @@
 //! `emab report`: one HTML page of result folders.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
@@ -10,10 +9,10 @@ use emab_sim::compare::sweep::{Manifest, contains_sweep, read_sweep};
 use emab_sim::{Folder, has_result, quoted, read_result, write_file};
 use serde_json::json;
 
-use super::ending;
 use super::plot::problem_of;
 use super::plot_arena::{contains_arena, read_arena};
 use super::plot_sweep::plot_sweep;
+use super::{ending, written};
 use crate::args::{Args, Command, Report};
 use crate::error::CommandError;
 use crate::terminal;
@@ -23,11 +22,12 @@ pub fn report(args: &Report, json: bool) -> Result<(), CommandError> {
     let entries = args.folders.iter().map(|folder| entry(folder));
     let entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
     let html = document(&entries).html();
-    write(&out, html.as_bytes(), args.force)?;
-    let written = out.display().to_string();
-    terminal::show(json, &json!({"written": [written]}), || {
-        format!("wrote {written}")
-    })
+    let changed = write_file(&out, html.as_bytes(), args.force)?;
+    let files: Vec<String> = changed
+        .then(|| out.display().to_string())
+        .into_iter()
+        .collect();
+    terminal::show(json, &json!({"written": files}), || written(&out, changed))
 }
 
 /// The file to write.
@@ -42,18 +42,6 @@ fn out(args: &Report) -> Result<PathBuf, CommandError> {
         (None, _) => Err(CommandError::input(
             "the report of several folders needs --out FILE.html",
         )),
-    }
-}
-
-/// Writes the page; a file with another content is replaced only by `force`.
-fn write(path: &Path, content: &[u8], force: bool) -> Result<(), CommandError> {
-    match fs::read(path) {
-        Ok(present) if present == content => Ok(()),
-        Ok(_) if !force => Err(CommandError::input(format!(
-            "{} exists, and is not this report; --force replaces it",
-            path.display()
-        ))),
-        _ => Ok(write_file(path, content)?),
     }
 }
 

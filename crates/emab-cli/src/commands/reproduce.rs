@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
-use emab_paper::{BEYOND, LedgerError, Runner, Settings};
-use emab_report::claims_table;
-use emab_sim::Folder;
-use serde_json::json;
+use emab_paper::{BEYOND, Ledger, LedgerError, Runner, Settings};
+use emab_report::{Claim, claims_table};
+use emab_sim::results::LearnerResult;
+use emab_sim::{Folder, FolderContent, REPRODUCTION, ResultKind, VERSION};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::{stop_on_ctrl_c, write_picture};
+use super::{create_folder, note_finished, stop_on_ctrl_c, write_picture};
 use crate::args::Reproduce;
 use crate::error::CommandError;
 use crate::terminal;
@@ -22,7 +24,45 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
         episodes: args.episodes.unwrap_or(base.episodes),
         seed: args.seed,
     };
-    let folder = Folder::create(&args.out)?;
+    let folder = create_folder(&args.out)?;
+    let saved = saved(&folder, settings)?.filter(|_| !args.force);
+    if saved.is_some() {
+        note_finished(&folder, "this reproduction");
+    }
+    let (ledger, seconds) = match saved {
+        Some(saved) => saved,
+        None => measure(args, settings, &folder)?,
+    };
+    if json {
+        return terminal::print_json(&document(&ledger, &folder, seconds));
+    }
+    let (paper, ours) = ledger.parts();
+    let width = terminal::width();
+    let mut text = claims_table(&paper, width);
+    text += &format!("\n\n{BEYOND}:\n{}", claims_table(&ours, width));
+    text += &format!("\n\n{}", ledger.tally());
+    if settings.episodes < Settings::PAPER.episodes {
+        text += &format!(
+            "\nThe paper has {} episodes; what it says of its figures need not hold after {}.",
+            Settings::PAPER.episodes,
+            settings.episodes
+        );
+    }
+    text += &format!(
+        "\nMeasured in {seconds:.1} s. Look at {0}/report.html; {0}/report.md is the same.",
+        folder.path().display()
+    );
+    terminal::print(&text)
+}
+
+/// Runs all experiments and writes the folder; returns the ledger, and the seconds that it took.
+fn measure(
+    args: &Reproduce,
+    settings: Settings,
+    folder: &Folder,
+) -> Result<(Ledger, f64), CommandError> {
+    let (content, kind) = (FolderContent::read(folder)?, ResultKind::Reproduction);
+    content.check_room(folder, kind, None, args.force)?;
     let began = Instant::now();
     let bar = terminal::progress(0);
     let ledger = emab_paper::reproduce(&mut Runner {
@@ -42,42 +82,64 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
         }
         other => CommandError::Work(other.to_string()),
     })?;
-    let document = ledger.document();
+    content.make_room(folder, kind, None, args.force)?;
     for figure in &ledger.figures {
-        write_picture(&folder, figure.name, &figure.picture)?;
+        write_picture(folder, figure.name, &figure.picture)?;
     }
-    folder.write("report.md", document.markdown().as_bytes())?;
-    folder.write("report.html", document.html().as_bytes())?;
-
+    let report = ledger.document();
+    folder.write("report.md", report.markdown().as_bytes())?;
+    folder.write("report.html", report.html().as_bytes())?;
     let seconds = began.elapsed().as_secs_f64();
-    if json {
-        let learners: Vec<_> = ledger.learners.iter().map(|(_, result)| result).collect();
-        return terminal::print_json(&json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "seed": settings.seed,
-            "runs": settings.runs,
-            "episodes": settings.episodes,
-            "claims": ledger.claims,
-            "learners": learners,
-            "folder": folder.path().display().to_string(),
-            "seconds": seconds,
-        }));
+    // The last file: with it the reproduction is finished.
+    let text = terminal::to_json(&document(&ledger, folder, seconds))?;
+    folder.write(REPRODUCTION, text.as_bytes())?;
+    Ok((ledger, seconds))
+}
+
+/// The document that `--json` prints, and the folder contains.
+fn document(ledger: &Ledger, folder: &Folder, seconds: f64) -> Value {
+    let learners: Vec<_> = ledger.learners.iter().map(|(_, result)| result).collect();
+    json!({
+        "version": VERSION,
+        "seed": ledger.settings.seed,
+        "runs": ledger.settings.runs,
+        "episodes": ledger.settings.episodes,
+        "claims": ledger.claims,
+        "learners": learners,
+        "folder": folder.path().display().to_string(),
+        "seconds": seconds,
+    })
+}
+
+/// The ledger that a folder contains, without its figures, if this version made it with the same settings.
+fn saved(folder: &Folder, settings: Settings) -> Result<Option<(Ledger, f64)>, CommandError> {
+    #[derive(Deserialize)]
+    struct Saved {
+        version: String,
+        seed: u64,
+        runs: u64,
+        episodes: u64,
+        claims: Vec<Claim>,
+        learners: Vec<LearnerResult>,
+        seconds: f64,
     }
-    let (paper, ours) = ledger.parts();
-    let width = terminal::width();
-    let mut text = claims_table(&paper, width);
-    text += &format!("\n\n{BEYOND}:\n{}", claims_table(&ours, width));
-    text += &format!("\n\n{}", ledger.tally());
-    if settings.episodes < Settings::PAPER.episodes {
-        text += &format!(
-            "\nThe paper has {} episodes; what it says of its figures need not hold after {}.",
-            Settings::PAPER.episodes,
-            settings.episodes
-        );
+    if !folder.has(REPRODUCTION) {
+        return Ok(None);
     }
-    text += &format!(
-        "\nMeasured in {seconds:.1} s. Look at {0}/report.html; {0}/report.md is the same.",
-        folder.path().display()
-    );
-    terminal::print(&text)
+    let saved: Saved = folder.read_json(REPRODUCTION)?;
+    let made = Settings {
+        runs: saved.runs,
+        episodes: saved.episodes,
+        seed: saved.seed,
+    };
+    let learners = saved.learners.into_iter();
+    let ledger = Ledger {
+        settings: made,
+        claims: saved.claims,
+        figures: Vec::new(),
+        learners: learners.map(|one| (one.label.clone(), one)).collect(),
+        shown_at: Vec::new(),
+    };
+    let same = saved.version == VERSION && made == settings;
+    Ok(same.then_some((ledger, saved.seconds)))
 }

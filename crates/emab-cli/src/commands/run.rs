@@ -12,14 +12,14 @@ use emab_report::{
 };
 use emab_sim::results::RunResult;
 use emab_sim::{
-    Control, Finish, Folder, MergedRun, PlannedRun, RecordReader, RecordWriter, Resumed, RunFolder,
-    RunPlan, Shard, State, quoted, state_plot_name,
+    Begun, Control, Finish, Folder, MergedRun, PlannedRun, RecordReader, RecordWriter, Resumed,
+    RunFolder, RunPlan, Shard, State, quoted, state_plot_name,
 };
 use emab_tables::Format;
 use serde_json::json;
 
-use super::{stop_on_ctrl_c, write_picture};
-use crate::args::Run;
+use super::{create_folder, note_finished, stop_on_ctrl_c, write_picture};
+use crate::args::{Merge, Run};
 use crate::error::CommandError;
 use crate::{load, terminal};
 
@@ -44,10 +44,13 @@ pub fn run(args: &Run, json: bool) -> Result<(), CommandError> {
     };
     let run = PlannedRun::new(file, plan, args.out.is_some())?;
     let state = run.experiment.state();
-    let folder = args.out.as_deref().map(RunFolder::create).transpose()?;
-    let session = Session::new(run, folder, threads, json)?;
-    session.begin(&state)?;
-    session.play(state)
+    let session = Session::new(run, args.out.as_deref(), threads, json)?;
+    match session.begin(&state, args.force)? {
+        Begun::New | Begun::Replaced => session.play(state),
+        Begun::Unfinished(state) => session.play(state),
+        Begun::Finished(result) => show(&result, json),
+        Begun::FinishedShard => session.show_shard(),
+    }
 }
 
 fn resume(path: &Path, threads: usize, json: bool) -> Result<(), CommandError> {
@@ -57,29 +60,46 @@ fn resume(path: &Path, threads: usize, json: bool) -> Result<(), CommandError> {
             show(&result, json)
         }
         (folder, Resumed::Unfinished(run, state)) => {
-            Session::new(*run, Some(folder), threads, json)?.play(state)
+            let session = Session::of(*run, Some(folder), threads, json)?;
+            session.warn();
+            session.play(state)
         }
     }
 }
 
 /// Writes and shows the result of merged shards.
-pub fn merged(merged: MergedRun, out: &Path, json: bool) -> Result<(), CommandError> {
-    let session = Session::new(merged.run, Some(RunFolder::create(out)?), 1, json)?;
-    session.begin(&merged.state)?;
-    session.finish(&merged.state, merged.records)
+pub fn merged(merged: MergedRun, args: &Merge, json: bool) -> Result<(), CommandError> {
+    let session = Session::new(merged.run, Some(&args.out), 1, json)?;
+    match session.begin(&merged.state, args.force)? {
+        Begun::Finished(result) => show(&result, json),
+        _ => session.finish(&merged.state, merged.records),
+    }
 }
 
 /// One call of `emab run`, new or resumed.
 struct Session {
     run: PlannedRun,
     folder: Option<RunFolder>,
+    /// The warnings of its experiment.
+    warnings: Vec<String>,
     threads: usize,
     json: bool,
 }
 
 impl Session {
-    /// A session; prints the warnings of its experiment.
+    /// A session with a new or existing folder.
     fn new(
+        run: PlannedRun,
+        out: Option<&Path>,
+        threads: usize,
+        json: bool,
+    ) -> Result<Session, CommandError> {
+        let folder = out.map(create_folder).transpose()?;
+        Session::of(run, folder.map(RunFolder::new), threads, json)
+    }
+
+    /// A session with an open folder.
+    fn of(
         run: PlannedRun,
         folder: Option<RunFolder>,
         threads: usize,
@@ -89,24 +109,51 @@ impl Session {
             .experiment
             .warnings()
             .map_err(CommandError::of(&run.file))?;
-        warnings.iter().for_each(|words| terminal::note(words));
         Ok(Session {
             run,
             folder,
+            warnings,
             threads,
             json,
         })
     }
 
-    /// Takes the folder: from here on it contains an unfinished run, and nothing of an earlier one.
-    fn begin(&self, state: &State) -> Result<(), CommandError> {
-        if let Some(folder) = &self.folder
-            && folder.begin(&self.run, state)?
-        {
-            let path = folder.folder().path().display();
-            terminal::note(&format!("note: the results in {path} are replaced"));
+    fn warn(&self) {
+        self.warnings.iter().for_each(|words| terminal::note(words));
+    }
+
+    /// Takes the folder, and says what it contains already, and what to know about the run.
+    fn begin(&self, state: &State, force: bool) -> Result<Begun, CommandError> {
+        let Some(folder) = &self.folder else {
+            self.warn();
+            return Ok(Begun::New);
+        };
+        let begun = folder.begin(&self.run, state, force)?;
+        self.warn();
+        let path = folder.folder().path().display();
+        match &begun {
+            Begun::New => {}
+            Begun::Replaced => {
+                terminal::note(&format!("note: the results in {path} are replaced"));
+            }
+            Begun::Unfinished(state) => {
+                let (done, all) = self.progress(state);
+                terminal::note(&format!(
+                    "note: {path} contains this run with {done} of {all} runs; it is continued"
+                ));
+            }
+            Begun::Finished(_) => note_finished(folder.folder(), "this run"),
+            Begun::FinishedShard => note_finished(folder.folder(), "this shard"),
         }
-        Ok(())
+        Ok(begun)
+    }
+
+    /// The runs of all learners together: done, and all of this shard.
+    fn progress(&self, state: &State) -> (u64, u64) {
+        let done = state.learners.iter().map(|l| l.done.len()).sum();
+        let share = self.run.experiment.share();
+        let all = (share.end - share.start).saturating_mul(state.learners.len() as u64);
+        (done, all)
     }
 
     fn save(&self, state: &State, records: Option<&RecordWriter>) -> Result<(), CommandError> {
@@ -177,9 +224,7 @@ impl Session {
     }
 
     fn stopped(&self, state: &State) -> CommandError {
-        let done: u64 = state.learners.iter().map(|l| l.done.len()).sum();
-        let share = self.run.experiment.share();
-        let all = (share.end - share.start).saturating_mul(state.learners.len() as u64);
+        let (done, all) = self.progress(state);
         let next = match &self.folder {
             None => "nothing was saved; --out DIR saves the state".into(),
             Some(folder) => {
@@ -203,8 +248,13 @@ impl Session {
     /// Writes a shard, to be merged with the others.
     fn finish_shard(&self, folder: &RunFolder, state: &State) -> Result<(), CommandError> {
         folder.finish_shard(&self.run, state)?;
+        self.show_shard()
+    }
+
+    fn show_shard(&self) -> Result<(), CommandError> {
         let (shard, share) = (self.run.plan.shard, self.run.experiment.share());
-        let path = folder.folder().path().display().to_string();
+        let folder = self.folder.as_ref().map(RunFolder::folder);
+        let path = folder.map_or(String::new(), |folder| folder.path().display().to_string());
         let document = json!({"shard": shard, "runs": [share.start, share.end], "folder": path});
         terminal::show(self.json, &document, || {
             let (part, all, shards) = (share.end - share.start, self.run.plan.runs, shard.of());

@@ -3,12 +3,15 @@
 use std::collections::HashSet;
 use std::fs;
 
-use emab_report::{confidence, table, table_csv, table_parquet};
-use emab_sim::compare::sweep::{Manifest, Sweep, SweepCellResult, SweepFile, SweepFolder, columns};
-use emab_sim::{Finish, Folder, Shard, quoted};
+use emab_problem::ProblemFile;
+use emab_report::{final_regret, number, stuck_share, table, table_csv, table_parquet};
+use emab_sim::compare::sweep::{
+    BegunSweep, Manifest, Sweep, SweepCellResult, SweepFile, SweepFolder, columns,
+};
+use emab_sim::{Finish, Shard, quoted};
 use serde_json::json;
 
-use super::{how_to_continue, play_cells};
+use super::{create_folder, how_to_continue, note_finished, play_cells};
 use crate::args;
 use crate::error::CommandError;
 use crate::{load, terminal};
@@ -18,8 +21,15 @@ const SHOWN: usize = 60;
 
 pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
     let name = args.file.display().to_string();
-    let text = fs::read_to_string(&args.file)
-        .map_err(|error| CommandError::input(format!("cannot read {name}: {error}")))?;
+    let text = fs::read_to_string(&args.file).map_err(|error| {
+        let hint = match ProblemFile::builtin(&name) {
+            Some(_) => format!(
+                "; `{name}` is a built-in problem, which `emab run {name}` runs: a sweep file names it as problem = \"{name}\""
+            ),
+            None => String::new(),
+        };
+        CommandError::input(format!("cannot read {name}: {error}{hint}"))
+    })?;
     let file = SweepFile::parse(&name, &text)?;
     let problem = load::problem(&file.problem_beside())?;
     let sweep = Sweep::new(file, &problem)?;
@@ -27,27 +37,32 @@ pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
     for cell in &sweep.cells {
         cell.check()?;
     }
+    for words in sweep.warnings()? {
+        terminal::note(&words);
+    }
     let shard = args.shard.unwrap_or_default();
     let manifest = Manifest::new(&sweep, text, &problem, shard);
-    let folder = args.out.as_deref().map(Folder::create).transpose()?;
-    let (folder, mut done) = match folder {
-        Some(folder) => {
-            let (folder, done, others) = SweepFolder::begin(folder, &sweep, &manifest)?;
-            if others > 0 {
-                terminal::note(&format!(
-                    "note: {others} of the {} cells in {} do not belong to this sweep any more and are left out",
-                    done.len() + others,
-                    quoted(folder.folder().path())
-                ));
-            }
-            (Some(folder), done)
-        }
-        None => (None, Vec::new()),
-    };
-    run(&sweep, shard, folder.as_ref(), args.threads, &mut done)?;
-    match &folder {
-        Some(folder) if shard != Shard::WHOLE => finish_shard(folder, &sweep, shard, &done, json),
-        folder => finish(&sweep, folder.as_ref(), &done, json),
+    let folder = args.out.as_deref().map(create_folder).transpose()?;
+    let begun = folder.map(|folder| SweepFolder::begin(folder, &sweep, &manifest, args.force));
+    let begun = begun.transpose()?;
+    let mut done = begun
+        .as_ref()
+        .map_or(Vec::new(), |begun| begun.done.clone());
+    if let Some(begun) = &begun
+        && begun.removed > 0
+    {
+        terminal::note(&format!(
+            "note: {} of the {} cells in {} are not in this sweep and are removed",
+            begun.removed,
+            done.len() + begun.removed,
+            quoted(begun.folder.folder().path())
+        ));
+    }
+    let folder = begun.as_ref().map(|begun| &begun.folder);
+    run(&sweep, shard, folder, args.threads, &mut done)?;
+    match &begun {
+        Some(begun) if shard != Shard::WHOLE => finish_shard(begun, &sweep, shard, &done, json),
+        begun => finish(&sweep, begun.as_ref(), &done, json),
     }
 }
 
@@ -94,13 +109,17 @@ fn run(
 }
 
 fn finish_shard(
-    folder: &SweepFolder,
+    begun: &BegunSweep,
     sweep: &Sweep,
     shard: Shard,
     done: &[SweepCellResult],
     json: bool,
 ) -> Result<(), CommandError> {
-    let path = folder.folder().path().display().to_string();
+    let folder = begun.folder.folder();
+    if begun.finished {
+        note_finished(folder, "this shard");
+    }
+    let path = folder.path().display().to_string();
     let cells: Vec<u64> = done.iter().map(|result| result.number).collect();
     let document = json!({"shard": shard, "cells": cells, "folder": path});
     terminal::show(json, &document, || {
@@ -111,48 +130,65 @@ fn finish_shard(
     })
 }
 
-/// Writes the table of all cells and shows the regret of each.
+/// Writes the table of all cells, unless the folder has it, and shows the regret of each.
 pub fn finish(
     sweep: &Sweep,
-    folder: Option<&SweepFolder>,
+    begun: Option<&BegunSweep>,
     done: &[SweepCellResult],
     json: bool,
 ) -> Result<(), CommandError> {
     let mut done = done.to_vec();
     done.sort_by_key(|result| result.number);
-    if let Some(folder) = folder {
-        let columns = columns(&done, &sweep.varied, sweep.file.runs);
-        folder.finish(&done)?;
-        let folder = folder.folder();
-        folder.write("sweep.csv", table_csv(&columns).as_bytes())?;
-        let parquet = table_parquet(&columns)
-            .map_err(|error| CommandError::Work(format!("cannot make sweep.parquet: {error}")))?;
-        folder.write("sweep.parquet", &parquet)?;
-        terminal::note(&format!(
-            "wrote sweep.csv and sweep.parquet into {}; `emab plot` draws it",
-            folder.path().display()
-        ));
+    if let Some(begun) = begun {
+        write(sweep, begun, &done)?;
     }
     terminal::show(json, &sweep.document(&done), || {
-        shown(sweep, &done, folder.is_some())
+        shown(sweep, &done, begun.is_some())
     })
+}
+
+/// Writes the cells and the tables, unless the folder has them.
+fn write(sweep: &Sweep, begun: &BegunSweep, done: &[SweepCellResult]) -> Result<(), CommandError> {
+    let columns = columns(done, &sweep.varied, sweep.file.runs);
+    let parquet = table_parquet(&columns)
+        .map_err(|error| CommandError::Work(format!("cannot make sweep.parquet: {error}")))?;
+    let csv = table_csv(&columns).into_bytes();
+    let folder = begun.folder.folder();
+    let tables = [("sweep.csv", csv), ("sweep.parquet", parquet)];
+    let has = |(name, content): &(&str, Vec<u8>)| {
+        fs::read(folder.file(name)).is_ok_and(|found| found == *content)
+    };
+    if begun.finished && tables.iter().all(has) {
+        note_finished(folder, "this sweep");
+        return Ok(());
+    }
+    begun.folder.finish(done)?;
+    for (name, content) in &tables {
+        folder.write(name, content)?;
+    }
+    terminal::note(&format!(
+        "wrote sweep.csv and sweep.parquet into {}; `emab plot` draws it",
+        folder.path().display()
+    ));
+    Ok(())
 }
 
 /// The regret of each cell, as text.
 fn shown(sweep: &Sweep, done: &[SweepCellResult], saved: bool) -> String {
     let varied = sweep.varied.iter().map(String::as_str);
     let header = ["cell", "learner"].into_iter().chain(varied);
-    let header: Vec<&str> = header.chain(["regret"]).collect();
+    let header: Vec<&str> = header.chain(["regret", "median", "stuck"]).collect();
     let rows = done.iter().take(SHOWN).map(|result| {
         let mut row = vec![result.number.to_string(), result.base.clone()];
         row.extend(sweep.varied.iter().map(|name| {
             let value = result.value(name);
             value.map_or(String::new(), ToString::to_string)
         }));
-        let last = result.result.curve.last();
-        row.push(last.map_or(String::new(), |p| {
-            confidence(p.regret, p.stderr, sweep.file.runs)
-        }));
+        let learner = &result.result;
+        let quantiles = learner.curve.last().and_then(|point| point.quantiles);
+        row.push(final_regret(learner, sweep.file.runs));
+        row.push(quantiles.map_or(String::new(), |quantiles| number(quantiles.q50)));
+        row.push(stuck_share(learner, sweep.file.runs));
         row
     });
     let rows: Vec<Vec<String>> = rows.collect();

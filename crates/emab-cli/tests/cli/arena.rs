@@ -118,11 +118,18 @@ fn a_folder_contains_table_plot_and_finished_cells() {
     assert_eq!(timeless_csv(&one), timeless_csv(&two));
 
     // Finished cells are not done again: not even their times change.
-    dir.emab(&format!("{call} --out @/two"));
+    let note = dir.emab(&format!("{call} --out @/two"));
+    assert!(note.contains("two contains this arena already"), "{note}");
     assert_eq!(dir.read("two/arena.csv"), two);
-    // Another seed is another cell.
-    dir.emab(&format!("{call} --seed 2 --out @/two"));
-    assert_eq!(dir.text("two/arena.jsonl").lines().count(), 6);
+    // Another learner is one more cell, and an arena without it would lose the cell.
+    let more = format!("{call} --learner random --out @/two");
+    dir.emab(&more);
+    assert!(dir.text("two/arena.jsonl").starts_with(&resumed));
+    let words = "two contains an arena, 4 finished cells of 3 runs of 50 episodes, seed 1; 1 of them are not in this call";
+    dir.rejects(&format!("{call} --out @/two"), 2, words);
+    dir.emab(&format!("{call} --out @/two --force"));
+    assert_eq!(dir.text("two/arena.jsonl"), resumed);
+    assert_eq!(dir.read("two/arena.csv"), two);
 
     // An edited cell is rejected.
     dir.write("two/arena.jsonl", &cells.replacen("0", "1", 1));
@@ -218,7 +225,7 @@ fn an_arena_over_a_family() {
     rejects(
         &write,
         2,
-        "has another small-2-0001.toml; choose another folder",
+        "small-2-0001.toml exists and has other content | --force",
     );
     std::fs::create_dir(folder.at("empty")).unwrap();
     let call = format!("arena {}", folder.at("empty"));

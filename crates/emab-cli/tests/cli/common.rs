@@ -7,6 +7,8 @@ use serde_json::Value;
 
 pub fn command(call: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_emab"));
+    // The width of the terminal that runs the tests does not matter.
+    command.env_remove("COLUMNS");
     let arguments = call.split_whitespace();
     command.args(arguments.map(|argument| argument.replace('␣', " ").replace('␤', "\n")));
     command

@@ -131,7 +131,7 @@ fn a_run_writes_its_folder() {
     let csv = dir.text("new/folder/curve.csv");
     let points = result["learners"][0]["curve"].as_array().unwrap().len();
     assert_eq!(csv.lines().count(), 1 + 2 * points);
-    let header = "learner,episode,regret,stderr,gain,gain_stderr,regret_optimal\n\"feedbal\",1,";
+    let header = "learner,episode,regret,stderr,gain,gain_stderr,regret_optimal,q05,q25,q50,q75,q95\n\"feedbal\",1,";
     assert!(csv.starts_with(header));
     assert!(dir.text("new/folder/regret.svg").starts_with("<svg"));
     assert!(dir.read("new/folder/regret.png").starts_with(b"\x89PNG"));
@@ -140,7 +140,7 @@ fn a_run_writes_its_folder() {
     assert_eq!(timeless(again), timeless(result));
     // Nothing else, and nothing half-written.
     let names = "curve.csv places-1-feedbal.png places-1-feedbal.svg places-2-random.png places-2-random.svg places.csv \
-                 problem.json regret.png regret.svg run.json";
+                 problem.json regret.png regret.svg run.json runs.csv runs.parquet";
     assert_eq!(dir.names("new/folder").join(" "), names);
 
     let options = "--log-x --log-y --title Tutoring --output @/log.png --json";
@@ -152,7 +152,7 @@ fn a_run_writes_its_folder() {
 }
 
 /// Starts a run, and waits until it has begun and a moment more.
-fn start_run(dir: &TestDir, call: &str) -> Child {
+pub fn start_run(dir: &TestDir, call: &str) -> Child {
     let mut child = start(&dir.call(call));
     for _ in 0..1000 {
         std::thread::sleep(Duration::from_millis(10));
@@ -189,7 +189,8 @@ fn a_resumed_run_gives_the_same_bytes() {
     dir.rejects(
         "run resource --out @/out",
         2,
-        "contains an unfinished run | --resume",
+        "contains an unfinished run: a run of `resource collection` with feedbal, ucb1, 300 runs of 20000 episodes, seed 5 \
+         | --resume | this call has the learner feedbal and 100 runs and 10000 episodes and seed 1 | --force replaces it",
     );
 
     // A state that was changed by hand is not believed.
@@ -223,12 +224,15 @@ fn a_killed_run_leaves_no_earlier_results() {
     let nameless = text.lines().filter(|line| !line.starts_with("name"));
     dir.write("nameless.toml", &nameless.collect::<Vec<_>>().join("\n"));
     let job = "run @/nameless.toml --episodes 20000 --runs 400 --threads 1 --json";
-    let mut child = start_run(&dir, &format!("{job} --out @/out"));
+    let mut child = start_run(&dir, &format!("{job} --out @/out --force"));
     child.kill().unwrap();
     child.wait().unwrap();
-    // Nothing of the run before is left, and the new one begins again and ends as it would have.
+    // Nothing of the run before is left, and the same call continues the new one, which ends as it would have.
     assert!(!dir.exists("out/run.json"));
-    let resumed = dir.json("run --resume @/out --json");
+    let (resumed, note) = said(&dir.call(&format!("{job} --out @/out")));
+    assert!(note.contains("out contains this run with "), "{note}");
+    let resumed: Value = serde_json::from_str(&resumed).unwrap();
+    assert!(!dir.exists("out/.emab.lock"));
     assert_eq!(resumed["problem"], "nameless");
     assert_eq!(timeless(resumed), timeless(dir.json(job)));
 }

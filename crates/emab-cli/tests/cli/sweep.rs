@@ -102,12 +102,12 @@ fn merged_shards_of_a_run_are_byte_identical() {
     dir.rejects(
         &format!("{job} --shard 2/7 --out @/part-1"),
         2,
-        "part-1 contains a finished shard | choose another folder | shard.json",
+        "part-1 contains shard 1/7 of a run of | this call has shard 2/7 | choose another folder",
     );
     dir.rejects(
         "merge @/part-1 @/part-2 @/part-3 @/part-4 @/part-5 @/part-6 @/part-7 --out @/part-1",
         2,
-        "part-1 contains a finished shard",
+        "part-1 is one of the folders to merge",
     );
     assert!(dir.exists("part-1/shard.json"));
 }
@@ -163,7 +163,8 @@ fn a_resumed_sweep_does_not_repeat_cells() {
     dir.assert_same_sweep("out", "fresh");
     // Once more: nothing is left to do.
     let bytes = dir.read("out/cells.jsonl");
-    dir.emab("sweep @/sweep.toml --out @/out");
+    let note = dir.emab("sweep @/sweep.toml --out @/out");
+    assert!(note.contains("out contains this sweep already"), "{note}");
     assert_eq!(bytes, dir.read("out/cells.jsonl"));
 }
 
@@ -227,9 +228,14 @@ fn cells_are_reused_after_changes_of_the_grid() {
         "sweep.toml",
         &format!("{head}[0.1, 0.2]\nproblem.p = [0.4, 0.8]\n"),
     );
-    let note = dir.emab("sweep @/sweep.toml --out @/out");
+    dir.rejects(
+        "sweep @/sweep.toml --out @/out",
+        2,
+        "5 finished cells; 3 of them are not in this sweep | --force",
+    );
+    let note = dir.emab("sweep @/sweep.toml --out @/out --force");
     assert!(
-        note.contains("3 of the 5 cells") && note.contains("left out"),
+        note.contains("3 of the 5 cells") && note.contains("removed"),
         "{note}"
     );
     dir.emab("sweep @/sweep.toml --out @/anew");
@@ -244,7 +250,7 @@ fn cells_are_reused_after_changes_of_the_grid() {
     dir.rejects(
         "sweep @/sweep.toml --out @/out",
         2,
-        "out contains 4 cells of another sweep",
+        "4 finished cells; 4 of them are not in this sweep",
     );
     assert_eq!(cells, dir.read("out/cells.jsonl"));
 }
@@ -273,7 +279,7 @@ fn plots_a_sweep() {
     dir.write("sweep.toml", SWEEP.split("[[cell]]").next().unwrap());
     dir.emab("sweep @/sweep.toml --out @/out");
     let drawn = |call: &str| {
-        dir.emab(&format!("plot @/out --output @/picture.svg {call}"));
+        dir.emab(&format!("plot @/out --output @/picture.svg --force {call}"));
         dir.text("picture.svg")
     };
     let has = |svg: &str, words: &str| {
@@ -327,7 +333,7 @@ fn plots_a_sweep() {
     );
     // A picture of another sweep does not stay.
     dir.write("sweep.toml", &SWEEP.replace("[0.4, 0.8]", "[0.4]"));
-    dir.emab("sweep @/sweep.toml --out @/out");
+    dir.emab("sweep @/sweep.toml --out @/out --force");
     assert!(!dir.exists("out/sweep.png"));
     // Too many to distinguish.
     dir.write(
@@ -340,19 +346,6 @@ fn plots_a_sweep() {
         2,
         "25 lines or maps | at most 12 | --learner NAME | --where",
     );
-}
-
-#[test]
-fn two_processes_in_one_folder_do_no_harm() {
-    let dir = TestDir::new();
-    dir.write("sweep.toml", &long(6));
-    dir.emab("sweep @/sweep.toml --out @/alone");
-    let call = dir.call("sweep @/sweep.toml --out @/out --threads 1");
-    let both = [start(&call), start(&call)];
-    for child in both {
-        assert!(child.wait_with_output().unwrap().status.success());
-    }
-    dir.assert_same_sweep("alone", "out");
 }
 
 #[test]

@@ -54,13 +54,13 @@ fn rejects_shards_that_do_not_belong_together() {
     dir.rejects_each(
         2,
         "
-        merge @/s1 @/s2 @/s3 --out @/s1              => s1 contains shard 1/3
-        merge @/s1 @/s2 @/s3 --out @/foreign         => foreign contains another sweep
-        merge @/s1 @/s2 @/s3 --out @/r1              => r1 contains results of `emab run`
-        merge @/r1 @/r2 @/r3 --out @/s1              => s1 contains a sweep
-        sweep @/sweep.toml --shard 2/3 --out @/s1    => s1 contains shard 1/3, and this is shard 2/3
-        sweep @/sweep.toml --out @/r1                => r1 contains results of `emab run`
-        run parity --episodes 20 --runs 6 --out @/s1 => s1 contains a sweep
+        merge @/s1 @/s2 @/s3 --out @/s1              => s1 is one of the folders to merge
+        merge @/s1 @/s2 @/s3 --out @/foreign         => foreign contains shard 3/3 of a sweep of | --force
+        merge @/s1 @/s2 @/s3 --out @/r1              => r1 contains shard 1/3 of a run of `parity` with feedbal
+        merge @/r1 @/r2 @/r3 --out @/s1              => s1 contains shard 1/3 of a sweep
+        sweep @/sweep.toml --shard 2/3 --out @/s1    => s1 contains shard 1/3 of a sweep | this call is shard 2/3
+        sweep @/sweep.toml --out @/r1                => r1 contains shard 1/3 of a run of
+        run parity --episodes 20 --runs 6 --out @/s1 => s1 contains shard 1/3 of a sweep of
         ",
     );
     assert_eq!(shard, dir.read("s1/sweep.json"));
@@ -115,38 +115,47 @@ fn rejects_invalid_sweep_files() {
     let dir = TestDir::new();
     let head = "problem = \"resource\"\nepisodes = 10\nruns = 2\n";
     let table = r#"
-        runz = 3 => sweep.toml | line 4, column 1 | unknown field `runz` | `runs`
-        seed = -1 => line 4, column 8 | -1
-        seed = => line 4, column 7
+        runz = 3 => sweep.toml:4:1 | unknown field `runz` | did you mean `runs`?
+        seed = -1 => sweep.toml:4:8 | `seed` must be a whole number of at least 0, got -1
+        seed = 1e20 => sweep.toml:4:8 | got 1e20 | is larger than 2^64 - 1
+        episodez = 1.5 => did you mean `episodes`?
+        checkpoints = 5 => sweep.toml:4:15 | `checkpoints` must be a list of episodes | got a number
+        checkpoints = [2.5] => sweep.toml:4:16 | whole number of at least 1, got 2.5 | is not a whole number
+        learners = "feedbal" => `learners` must be a list of learners | got a text
+        seed = => sweep.toml:4:7 | this is not TOML
         learners = [] => `learners` is empty
         learners = ["feedball"] => unknown learner `feedball` | did you mean `feedbal`?
         checkpoints = [11] => `checkpoints` | episodes, 10, got 11
-        [grid]⏎p = [1] => `grid.p` belongs neither | problem.NAME
+        [grid]⏎p = [1] => sweep.toml:5:1 | `grid.p` belongs neither | problem.NAME
+        [grid]⏎lerner.delta = [1] => `grid.lerner` belongs neither | did you mean `learner`?
         [grid]⏎learner = [1] => `grid.learner` belongs neither | learner.NAME
-        [grid]⏎learner.sigma = [1] => `learner.sigma` is a parameter of none of the learners | emab learners
+        [grid]⏎learner.sigma = [1] => `learner.sigma` is a parameter of none of the learners (did you mean `sigma2`?) | emab learners
         [[cell]]⏎learner.sigma = 1 => `learner.sigma` is a parameter of none
         [grid]⏎learner.sigma2 = [] => `learner.sigma2` has no values
         [grid]⏎learner.sigma2 = [0.1, 1, 0.10] => `learner.sigma2` has 0.1 twice
-        [grid]⏎learner.sigma2 = [nan] => `learner.sigma2` must be finite, got NaN
-        [grid]⏎problem.p = [0.5, -inf] => `problem.p` must be finite, got -inf
+        [grid]⏎learner.sigma2 = [nan] => sweep.toml:5:19 | must be finite, got NaN
+        [grid]⏎problem.p = [0.5, -inf] => must be finite, got -inf
         [grid]⏎problem.p = [9007199254740993] => `problem.p` | at most 2^53, got 9007199254740993
-        [grid]⏎problem.p = [[0.5]] => `problem.p` must be a number or a text, got a value of type array
-        [grid]⏎problem.p = 1979-05-27 => `problem.p` | datetime
-        [[cell]]⏎problem.p = [0.5] => `problem.p` | type array
-        [grid]⏎problem.p = {} => `problem.p` must be a list, or { from | missing field `from`
-        [grid]⏎problem.p = { to = 1, steps = 3 } => `problem.p` | missing field `from`
-        [grid]⏎problem.p = { from = 0.1, to = 1 } => `problem.p` | missing field `steps`
-        [grid]⏎problem.p = { from = 0.1, to = 1, step = 3 } => `problem.p` | unknown field `step`
-        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 2.5 } => `problem.p` | 2.5
-        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 1 } => `problem.p` | in 2 to 100000 steps, got 0.1 to 1 in 1
-        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 100001 } => in 2 to 100000 steps | in 100001
-        [grid]⏎problem.p = { from = 0.1, to = inf, steps = 3 } => got 0.1 to inf in 3
+        [grid]⏎problem.p = [[0.5]] => `problem.p` must be a number or a text | got a list
+        [grid]⏎problem.p = 1979-05-27 => a date has no meaning here
+        [[cell]]⏎problem.p = [0.5] => `problem.p` | got a list
+        [grid]⏎problem.p = {} => the range of `problem.p` has no `from` | a range is { from = A
+        [grid]⏎problem.p = { to = 1, steps = 3 } => `problem.p` has no `from`
+        [grid]⏎problem.p = { from = 0.1, to = 1 } => `problem.p` has no `steps`
+        [grid]⏎problem.p = { from = 0.1, to = 1, step = 3 } => unknown field `step` | did you mean `steps`?
+        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 2.5 } => `steps` must be a whole number of at least 2, got 2.5
+        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 1 } => `steps` must be a whole number of at least 2, got 1
+        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 100001 } => `problem.p` must have 2 to 100000 steps, got 100001
+        [grid]⏎problem.p = { from = 0.1, to = inf, steps = 3 } => must be finite, got inf
+        [grid]⏎problem.p = { from = "low", to = 1, steps = 3 } => sweep.toml:5:22 | `from` must be a number | got a text
         [grid]⏎problem.p = { from = 0.5, to = 0.5, steps = 3 } => `problem.p` has 0.5 twice
         [grid]⏎problem.p = { from = 0, to = 1, steps = 3, scale = "log" } => `problem.p` needs ends above 0 on a log scale, got 0 to 1
-        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 3, scale = "square" } => `problem.p` | `square` | `log`
+        [grid]⏎problem.p = { from = 0.1, to = 1, steps = 3, scale = "lgo" } => `scale` must be `linear` or `log`, got `lgo` | did you mean `log`?
         [grid]⏎problem.p = { from = -1e308, to = 1e308, steps = 4 } => `problem.p` has ends too far apart
         [grid]⏎problem.q = [1] => `problem.q` is not in the problem | (beta, p)
-        [grid]⏎problem.model.cost_noise.varianz = [1] => `problem.model.cost_noise.varianz` is not in the problem
+        [grid]⏎problem.bta = [1] => `problem.bta` is not in the problem (did you mean `problem.beta`?)
+        [grid]⏎problem.horizn = [5] => (did you mean `problem.horizon`?)
+        [grid]⏎problem.model.cost_noise.varianz = [1] => `problem.model.cost_noise.varianz` is not in the problem (did you mean `problem.model.cost_noise.variance`?)
         [grid]⏎problem.model = [1] => `problem.model` is not in the problem
         [grid]⏎problem.p = [0.5, 1.5] => cell 2 (feedbal; problem.p = 1.5) | `feedback` is wrong at t = 1 | got -0.5, expected a probability
         [grid]⏎problem.horizon = [2.5] => problem.horizon = 2.5 | horizon
@@ -161,12 +170,13 @@ fn rejects_invalid_sweep_files() {
         dir.rejects("sweep @/sweep.toml --out @/never", 2, words);
     }
     let table = r#"
-        # => missing field `problem`
-        problem = 3 => line 1, column 11
+        # => a sweep file has no `problem`, which must be given
+        problem = 3 => sweep.toml:1:11 | `problem` must be a text | got a number
+        horizon = 3⏎states = 2 => this is a problem file, and a sweep file is needed | emab run
         problem = "resurce" => unknown problem `resurce` | did you mean `resource`?
         problem = "no.toml" => cannot read | no.toml
-        problem = "resource"⏎runs = 0 => `runs` must be at least 1, got 0
-        problem = "resource"⏎episodes = 0 => `episodes` must be at least 1, got 0
+        problem = "resource"⏎runs = 0 => `runs` must be a whole number of at least 1, got 0
+        problem = "resource"⏎episodes = 0 => `episodes` must be a whole number of at least 1, got 0
     "#;
     for (text, words) in cases(table) {
         dir.write("sweep.toml", &text);

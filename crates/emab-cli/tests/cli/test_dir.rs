@@ -131,7 +131,7 @@ impl TestDir {
     pub fn assert_same_run(&self, one: &str, other: &str) {
         let names = |folder: &str| self.names(folder);
         assert_eq!(names(one), names(other));
-        assert_eq!(names(one).len(), 10);
+        assert_eq!(names(one).len(), 12);
         for name in names(one) {
             let [one, other] = [one, other].map(|folder| {
                 let bytes = self.read(&format!("{folder}/{name}"));

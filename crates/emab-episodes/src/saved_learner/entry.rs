@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::SavedEntry;
 use crate::json::{LenientU64, Name, truncate};
 use crate::validate::{first_state, not_a_start, validate_from};
-use emab_problem::{NAME_RULE, is_name};
+use emab_problem::{NAME_RULE, is_name, json_error};
 
 /// The learner was asked for an action.
 #[derive(Serialize, Deserialize)]
@@ -113,7 +113,7 @@ pub(super) fn read(
     if !text.starts_with('{') {
         let got = truncate(text);
         return Err(format!(
-            "expected a JSON object, an episode or a question, got {got}"
+            "the line must be a JSON object, an episode or a question, got {got}"
         ));
     }
     let line = match serde_json::from_str::<EpisodeLine>(text) {
@@ -151,8 +151,12 @@ pub(super) fn read(
     }
     let episode = Episode {
         states: Vec::new(),
-        actions: resolve("action", &names.actions, &line.actions)?,
-        feedbacks: resolve("feedback", &names.feedbacks, &line.feedbacks)?,
+        actions: resolve("action", (&names.actions, spec.actions()), &line.actions)?,
+        feedbacks: resolve(
+            "feedback",
+            (&names.feedbacks, spec.feedbacks()),
+            &line.feedbacks,
+        )?,
         costs: line.costs.into_iter().map(known).collect(),
         rewards: line.rewards.into_iter().map(known).collect(),
     };
@@ -184,7 +188,7 @@ pub fn is_query(line: &str) -> bool {
 /// Indices of names.
 fn resolve(
     what: &str,
-    known: &HashMap<String, usize>,
+    (known, names): (&HashMap<String, usize>, &Names),
     values: &[Name],
 ) -> Result<Vec<usize>, String> {
     let index = |value: &Name| {
@@ -197,7 +201,7 @@ fn resolve(
                 "`stop` is not listed among the actions: an episode ends after its last action"
                     .into()
             }
-            Name::Text(_) => format!("there is no {what} {value}"),
+            Name::Text(name) => format!("there is no {what} {value}{}", names.instead_of(name)),
             Name::Index(_) => {
                 let last = known.len() - 1;
                 format!("there is no {what} {value}: indices are 0 to {last}")
@@ -207,12 +211,8 @@ fn resolve(
     values.iter().map(index).collect()
 }
 
-/// The error with its column only: each line is parsed by itself, so serde's line number is always 1.
+/// The error in plain words, with the character: each line is parsed by itself, so the parser's line number is always 1.
 pub(super) fn json_error_text(error: &serde_json::Error) -> String {
-    let (text, column) = (error.to_string(), error.column());
-    let place = format!(" at line {} column {column}", error.line());
-    match text.strip_suffix(&place) {
-        Some(what) => format!("{what}, at column {column}"),
-        None => text,
-    }
+    let subject = format!("the value that ends at character {}", error.column());
+    json_error(error, &subject)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use emab::learners::nearest;
+use emab::input::did_you_mean;
 use emab::spec::QuantityError;
 
 use super::{
@@ -258,7 +258,7 @@ impl Parser<'_> {
     fn function(&mut self, name: &str, span: Range<usize>) -> Result<Expression, QuantityError> {
         let Some((_, function, takes)) = FUNCTIONS.iter().find(|(known, _, _)| *known == name)
         else {
-            let near = suggestion(name, FUNCTIONS.iter().map(|f| f.0));
+            let near = did_you_mean(name, FUNCTIONS.iter().map(|f| f.0));
             return Err(fault(format!("there is no function `{name}`{near}"), span));
         };
         let (_, open) = self.next()?;
@@ -316,7 +316,7 @@ impl Parser<'_> {
         let mut names: Vec<&str> = self.scope.values.keys().map(String::as_str).collect();
         names.extend(self.variables);
         names.sort_unstable();
-        let near = suggestion(name, names);
+        let near = did_you_mean(name, names);
         Err(fault(format!("unknown name `{name}`{near}"), span))
     }
 
@@ -326,8 +326,4 @@ impl Parser<'_> {
         }
         Ok(self.scope.values.get(name).copied())
     }
-}
-
-fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(name, known).map_or(String::new(), |near| format!(", did you mean `{near}`?"))
 }

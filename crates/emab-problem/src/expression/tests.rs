@@ -54,8 +54,8 @@ fn errors_point_at_their_place() {
 2 + ln(0) | ln(0) has no finite value | ln(0)
 sqrt(0 - 1) | sqrt(-1) has no finite value | sqrt(0 - 1)
 1e308 * 10 | the result of 1e308 and 10 is too large | 1e308 * 10
-q + 1 | unknown name `q`, did you mean `a`? | q
-mim(1) | there is no function `mim`, did you mean `min`? | mim
+q + 1 | unknown name `q` (did you mean `a`?) | q
+mim(1) | there is no function `mim` (did you mean `min`?) | mim
 x = 1 | write `==` instead | =
 x ** 2 | write `^` instead | **
 0 < x < 2 | comparisons do not chain; join two of them with `and` | <

@@ -1,6 +1,5 @@
 //! Problem files: the public type and its queries.
 
-mod fields;
 mod read;
 
 use std::path::Path;
@@ -16,11 +15,11 @@ use serde_json::value::to_raw_value;
 
 use crate::builtin::BUILTIN;
 use crate::error::{Diagnostic, ReadError};
-use crate::spanned::{SpannedValue, parse_json, parse_toml};
+use crate::spanned::{SpannedValue, parse};
 use crate::table::SharedTable;
 
-pub(crate) use fields::{Fields, number, text};
 use read::read;
+pub use read::{is_problem, is_sweep};
 
 /// Syntax of a problem file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +82,8 @@ impl ProblemFile {
     /// Parses a text of this format; errors name it `file`.
     pub fn parse_as(format: Format, file: &str, text: &str) -> Result<ProblemFile, ReadError> {
         let source: Arc<str> = text.into();
-        let tree = match format {
-            Format::Toml => parse_toml(text),
-            Format::Json => parse_json(text),
-        };
-        tree.and_then(|tree| read(file, &source, &tree.into(), None))
+        parse(format, text)
+            .and_then(|tree| read(file, &source, &tree.into(), None))
             .map_err(|diagnostic| diagnostic.in_file(file, &source))
     }
 

@@ -10,11 +10,11 @@ use emab::spec::SpecError;
 use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Quantity, Sigma2, Spec};
 use serde_json::value::to_raw_value;
 
-use super::fields::{Fields, count, names, number, text};
 use super::{OutcomeRange, ProblemFile};
 use crate::conditions::{conditions, later_scopes, place_of};
 use crate::error::Diagnostic;
 use crate::expression::SymbolTable;
+use crate::fields::{Fields, count, names, number, text};
 use crate::hash::sha256_hex;
 use crate::spanned::{SpannedValue, ValueKind};
 use crate::table::{Dimension, QuantityContext, SharedTable, Table};
@@ -53,6 +53,22 @@ const LEARNING_FIELDS: [&str; 7] = [
     "outcome_range",
 ];
 
+/// Fields that only a sweep file has.
+const SWEEP_FIELDS: [&str; 4] = ["problem", "learners", "grid", "cell"];
+
+/// Whether a document is meant as a problem file: it has the fields that define a problem.
+pub fn is_problem(document: &SpannedValue) -> bool {
+    let required = ["horizon", "states", "actions", "feedbacks", "transition"];
+    let has = |name: &&&str| document.field(name).is_some();
+    required.iter().filter(has).count() >= 2
+}
+
+/// Whether a document is meant as a sweep file.
+pub fn is_sweep(document: &SpannedValue) -> bool {
+    let has = |name: &&str| document.field(name).is_some();
+    !is_problem(document) && SWEEP_FIELDS.iter().any(has)
+}
+
 /// Reads a document; `given` conditions replace those in the file.
 pub(super) fn read(
     file: &str,
@@ -60,6 +76,17 @@ pub(super) fn read(
     tree: &Arc<SpannedValue>,
     given: Option<&Conditions>,
 ) -> Result<ProblemFile, Diagnostic> {
+    if is_sweep(tree) {
+        let message = "this is a sweep file, and a problem file is needed";
+        let problem = tree.field("problem").map(|node| &node.kind);
+        let help = match problem {
+            Some(ValueKind::Text(name)) => {
+                format!("`emab sweep {file}` runs it; its problem is `{name}`")
+            }
+            _ => format!("`emab sweep {file}` runs it"),
+        };
+        return Err(Diagnostic::without_span(message).help(help));
+    }
     let top = Fields::of(tree, "a problem file", &FIELDS)?;
     let stem = Path::new(file).file_stem().and_then(|s| s.to_str());
     let text_or = |field, default: &str| {
@@ -255,9 +282,20 @@ fn start(node: &SpannedValue, spec: Spec) -> Result<Spec, Diagnostic> {
                 return Err(unknown.help("the states have no names: give its index"));
             };
             let known = list.iter().position(|known| known == name);
-            known.ok_or_else(|| unknown.suggest(name, list.iter().map(String::as_str)))
+            known.ok_or_else(|| {
+                let near = unknown.clone().suggest(name, list.iter().map(String::as_str));
+                match near.help {
+                    Some(_) => near,
+                    None => unknown.help(format!("the states are {}", few(list))),
+                }
+            })
         }
-        _ => count(node, "start"),
+        ValueKind::Number(_) => count(node, "start"),
+        _ => {
+            let message = "`start` must be a state, or a list of states";
+            let help = "give the name or the index of a state; the probabilities of several are the list `start` in [model]";
+            Err(node.wrong_type(message).help(help))
+        }
     });
     let states = states.collect::<Result<Vec<usize>, _>>()?;
     spec.start_in(&states[..]).map_err(|error| {
@@ -271,6 +309,13 @@ fn start(node: &SpannedValue, spec: Spec) -> Result<Spec, Diagnostic> {
         let span = &at.map_or(node, |i| &nodes[i]).span;
         Diagnostic::at(span, error.to_string(), label)
     })
+}
+
+/// The first of these names, in backquotes.
+fn few(names: &[String]) -> String {
+    let shown = names.iter().take(8).map(|name| format!("`{name}`"));
+    let more = if names.len() > 8 { ", …" } else { "" };
+    format!("{}{more}", shown.collect::<Vec<_>>().join(", "))
 }
 
 /// Reads the probabilities of the start states; none where there is one and none is given.
@@ -301,7 +346,17 @@ fn start_distribution(
                 "`start` in [model] must be a list of {} probabilities, one for each state of `start`",
                 starts.len()
             );
-            return Err(node.wrong_type(message));
+            return Err(match &node.kind {
+                ValueKind::Array(items) => {
+                    let label = format!("this list has {} entries", items.len());
+                    let help = format!(
+                        "the field `start` before [model] lists {} states",
+                        starts.len()
+                    );
+                    Diagnostic::at(&node.span, message, label).help(help)
+                }
+                _ => node.wrong_type(message),
+            });
         }
     };
     let probability = |item: &SpannedValue| {
@@ -382,8 +437,10 @@ fn noise(node: &SpannedValue) -> Result<Noise, Diagnostic> {
         "uniform" => &["kind", "half_width"],
         _ => {
             let message = format!("unknown noise `{named}`");
-            let label = "expected none, normal, uniform or bernoulli";
-            return Err(Diagnostic::at(&all.need("kind")?.span, message, label));
+            let label = "must be none, normal, uniform or bernoulli";
+            let kinds = ["none", "normal", "uniform", "bernoulli"];
+            let span = &all.need("kind")?.span;
+            return Err(Diagnostic::at(span, message, label).suggest(&named, kinds));
         }
     };
     let fields = Fields::of(node, "this noise", takes)?;

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use emab_problem::json_error;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -63,7 +64,7 @@ impl ExportHeader {
         struct Version {
             emab_export: u64,
         }
-        let wrong = |error: serde_json::Error| format!("the first line of the export: {error}");
+        let wrong = |error: serde_json::Error| json_error(&error, "the first line of the export");
         let Version { emab_export } = serde_json::from_str(line).map_err(wrong)?;
         if emab_export != u64::from(VERSION) {
             return Err(format!(

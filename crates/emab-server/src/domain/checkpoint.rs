@@ -1,6 +1,6 @@
 //! A checkpoint: a signed statement that the log of a study had a hash at an event.
 
-use emab_problem::hex;
+use emab_problem::{hex, json_error};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -102,7 +102,8 @@ impl Statement {
     /// Reads a statement; fails unless it is signed with the key that it names.
     pub fn verify(line: &str) -> Result<Statement, String> {
         let read = serde_json::from_str::<Statement>(line);
-        let mut statement = read.map_err(|error| format!("it is no checkpoint: {error}"))?;
+        let mut statement = read
+            .map_err(|error| format!("it is no checkpoint: {}", json_error(&error, "the line")))?;
         if statement.emab_checkpoint != VERSION {
             let version = statement.emab_checkpoint;
             return Err(format!("it has version {version}; {VERSION} is supported"));

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use emab_problem::json_error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -12,7 +13,7 @@ pub use super::hash_chain::{GENESIS, HASH_FIELD, MAX_LINE, NotAnEvent, Record, s
 impl Record {
     /// Parses the line. A line with the same values in other bytes, or with more fields, is rejected.
     pub fn read(&self) -> Result<Event, NotAnEvent> {
-        let wrong = |error: serde_json::Error| NotAnEvent(error.to_string());
+        let wrong = |error: serde_json::Error| NotAnEvent(json_error(&error, "the event"));
         let envelope: Envelope<'_> = serde_json::from_str(&self.text).map_err(wrong)?;
         let event = Event {
             seq: envelope.seq,

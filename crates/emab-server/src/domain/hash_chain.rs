@@ -3,6 +3,7 @@
 //! An event is one line of JSON. Its hash is the SHA-256 of that line, and the line contains the hash of the line before it,
 //! so that any change of an earlier byte is detected. In exports and responses the line ends with its own hash.
 
+use emab_problem::json_error;
 pub use emab_problem::sha256_hex as sha256;
 use serde::Deserialize;
 use thiserror::Error;
@@ -69,8 +70,8 @@ impl Record {
             Some((format!("{open}}}"), hash))
         };
         let (text, hash) = split().ok_or_else(|| NotAnEvent("it has no hash at its end".into()))?;
-        let Seq { seq } =
-            serde_json::from_str(&text).map_err(|error| NotAnEvent(error.to_string()))?;
+        let Seq { seq } = serde_json::from_str(&text)
+            .map_err(|error| NotAnEvent(json_error(&error, "the event")))?;
         Ok(Record {
             seq,
             text,

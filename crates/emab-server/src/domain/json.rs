@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value};
 pub use emab_episodes::json::{LenientU64, Name, truncate as short};
 
 use crate::domain::Rejection;
+use emab_problem::json_error;
 
 /// Reads a whole number of a field; `2.0` is accepted.
 pub fn lenient_u64<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
@@ -18,14 +19,26 @@ pub fn lenient_u64<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::
 
 /// Parses a JSON text; an error has the JSON pointer of the fault.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
+    read_at(bytes, "")
+}
+
+/// Parses a JSON text that is a part of another, at a JSON pointer.
+pub fn read_at<T: DeserializeOwned>(bytes: &[u8], within: &str) -> Result<T, Rejection> {
+    let malformed = |error: &serde_json::Error, pointer: String| {
+        let subject = match pointer.as_str() {
+            "" => "the JSON object".to_owned(),
+            pointer => format!("`{}`", short(pointer)),
+        };
+        Rejection::malformed(json_error(error, &subject)).at(pointer)
+    };
     // The types reject duplicate fields, `Strict` rejects duplicate keys inside values.
     let mut text = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut text).map_err(|error| {
-        let pointer = pointer_of(error.path());
-        Rejection::malformed(error.into_inner().to_string()).at(pointer)
+        let pointer = format!("{within}{}", pointer_of(error.path()));
+        malformed(&error.into_inner(), pointer)
     })?;
     text.end()
-        .map_err(|error| Rejection::malformed(error.to_string()).at(""))?;
+        .map_err(|error| malformed(&error, within.into()))?;
     Ok(value)
 }
 
@@ -36,7 +49,10 @@ pub fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
     }
     // Text that is not JSON gets its own error.
     let Strict(value) = read(bytes)?;
-    let what = format!("expected a JSON object, got {}", short(&value.to_string()));
+    let what = format!(
+        "the body must be a JSON object, got {}; write it in braces, such as {{\"field\": 1}}",
+        short(&value.to_string())
+    );
     Err(Rejection::malformed(what).at(""))
 }
 
@@ -95,7 +111,7 @@ impl<'de> Deserialize<'de> for Strict {
                 let number = Number::from_f64(value);
                 number
                     .map(Value::Number)
-                    .ok_or_else(|| E::custom("not a finite number"))
+                    .ok_or_else(|| E::custom("must be a finite number"))
             }
             fn visit_str<E>(self, value: &str) -> Result<Value, E> {
                 Ok(Value::String(value.into()))
@@ -111,7 +127,9 @@ impl<'de> Deserialize<'de> for Strict {
                 let mut map = Map::new();
                 while let Some(key) = from.next_key::<String>()? {
                     if map.contains_key(&key) {
-                        return Err(A::Error::custom(format!("`{key}` is given twice")));
+                        return Err(A::Error::custom(format!(
+                            "`{key}` is given twice; remove one"
+                        )));
                     }
                     let Strict(value) = from.next_value()?;
                     map.insert(key, value);

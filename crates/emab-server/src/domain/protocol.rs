@@ -188,16 +188,13 @@ impl<'a> Finder<'a> {
 }
 
 fn unknown(what: &str, name: &str, names: &Names) -> Rejection {
-    let few: Vec<String> = (0..names.len().min(8))
-        .map(|i| format!("`{}`", names.name(i)))
-        .collect();
-    let more = if names.len() > few.len() { ", …" } else { "" };
-    let (name, few) = (crate::domain::json::short(name), few.join(", "));
+    let instead = names.instead_of(name);
+    let name = crate::domain::json::short(name);
     let stop = match (what, &*name) {
         ("action", "stop") => "; a sequence stops after its last action",
         _ => "",
     };
-    let what = format!("this study has no {what} `{name}`; it has {few}{more}{stop}");
+    let what = format!("this study has no {what} `{name}`{instead}{stop}");
     Rejection::not_possible(what)
 }
 

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use emab::Spec;
+use emab::input::did_you_mean;
 use emab::learners::{LearnerConfig, LearnerDefaults};
-use emab_problem::{Format, OutcomeRange, ProblemFile};
+use emab_problem::{Format, OutcomeRange, ProblemFile, json_error};
 pub use emab_problem::{NAME_RULE, is_name};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::domain::json::{Name, Strict, pointer_at, short};
+use crate::domain::json::{Name, Strict, pointer_at, read_at, short};
 use crate::domain::{
     Outcome, Protocol, Rejection, ResolvedProtocol, RewardProxy, Thresholds, sha256, validate,
 };
@@ -37,7 +39,7 @@ const OWN_FIELDS: [&str; 7] = [
 fn read_range(value: Value) -> Result<OutcomeRange, Rejection> {
     let form = "`outcome_range` is an object such as {\"reward\": [0, 1], \"cost\": [0, 10]}";
     let wrong = |what: String| Rejection::malformed(what).at("/outcome_range");
-    let range = serde_json::from_value(value).map_err(|error| wrong(format!("{form}: {error}")))?;
+    let range = read_object(&value, "/outcome_range", form)?;
     if range == OutcomeRange::default() {
         return Err(wrong(form.into()));
     }
@@ -47,30 +49,30 @@ fn read_range(value: Value) -> Result<OutcomeRange, Rejection> {
 /// Reads the initial protocol.
 fn read_protocol(value: Value) -> Result<Protocol, Rejection> {
     let form = "`protocol` is an object such as {\"first\": 20, \"sequence\": [\"test\"]}";
-    let wrong = |what: String| Rejection::malformed(what).at("/protocol");
+    read_object(&value, "/protocol", form)
+}
+
+/// Reads a field of a study that is an object of this form.
+fn read_object<T: DeserializeOwned>(
+    value: &Value,
+    pointer: &str,
+    form: &str,
+) -> Result<T, Rejection> {
     if !value.is_object() {
-        return Err(wrong(form.into()));
+        let got = short(&value.to_string());
+        return Err(Rejection::malformed(format!("{form}, got {got}")).at(pointer));
     }
     // From text, because errors then have a place.
-    crate::domain::json::read(value.to_string().as_bytes()).map_err(|error| {
-        let place = error.pointer.unwrap_or_default();
-        Rejection::malformed(format!("{form}: {}", error.detail)).at(format!("/protocol{place}"))
+    read_at(value.to_string().as_bytes(), pointer).map_err(|error| Rejection {
+        detail: format!("{form}: {}", error.detail),
+        ..error
     })
 }
 
 /// Reads the limits of the health checks.
 fn read_thresholds(value: Value) -> Result<Thresholds, Rejection> {
     let form = "`thresholds` is an object such as {\"overrides\": {\"yellow\": 0.2, \"red\": 0.5}}";
-    let wrong = |what: String| Rejection::malformed(what).at("/thresholds");
-    if !value.is_object() {
-        return Err(wrong(form.into()));
-    }
-    // From text, because errors then have a place.
-    let read = crate::domain::json::read(value.to_string().as_bytes());
-    let thresholds: Thresholds = read.map_err(|error| {
-        let place = error.pointer.unwrap_or_default();
-        Rejection::malformed(format!("{form}: {}", error.detail)).at(format!("/thresholds{place}"))
-    })?;
+    let thresholds: Thresholds = read_object(&value, "/thresholds", form)?;
     if thresholds == Thresholds::default() {
         let what = format!("{form}, with one check at least");
         return Err(Rejection::not_possible(what).at("/thresholds"));
@@ -299,16 +301,23 @@ impl Study {
         let shadows = match remove("shadow") {
             None => Vec::new(),
             Some(Value::Array(list)) if list.len() <= MAX_SHADOWS => list,
-            Some(_) => {
-                let what = format!("`shadow` is a list of at most {MAX_SHADOWS} learners");
+            Some(other) => {
+                let got = match other.as_array() {
+                    Some(list) => format!("{} of them", list.len()),
+                    None => short(&other.to_string()),
+                };
+                let what =
+                    format!("`shadow` is a list of at most {MAX_SHADOWS} learners, got {got}");
                 return Err(Rejection::malformed(what).at("/shadow"));
             }
         };
         let missing_at_random = match remove("missing_at_random") {
             None => false,
             Some(Value::Bool(value)) => value,
-            Some(_) => {
-                let what = "`missing_at_random` is true or false";
+            Some(other) => {
+                let got = short(&other.to_string());
+                let what =
+                    format!("`missing_at_random` is true or false, without quotes, got {got}");
                 return Err(Rejection::malformed(what).at("/missing_at_random"));
             }
         };
@@ -318,8 +327,10 @@ impl Study {
         let delay = match remove("expected_delay") {
             None => None,
             Some(Value::String(text)) => Some((read_delay(&text)?, text)),
-            Some(_) => {
-                let what = "`expected_delay` is a text such as \"30d\" or \"12h\"";
+            Some(other) => {
+                let got = short(&other.to_string());
+                let what =
+                    format!("`expected_delay` is a text such as \"30d\" or \"12h\", got {got}");
                 return Err(Rejection::malformed(what).at("/expected_delay"));
             }
         };
@@ -434,7 +445,8 @@ impl Study {
     ) -> Result<(Study, ProblemFile, String), Rejection> {
         let broken = |what: String| Rejection::internal(format!("study `{name}`: {what}"));
         let read = |text: &str| -> Result<Fields, Rejection> {
-            serde_json::from_str(text).map_err(|error| broken(error.to_string()))
+            serde_json::from_str(text)
+                .map_err(|error| broken(json_error(&error, "its specification")))
         };
         let mut fields = read(canonical)?;
         let Some(problem) = fields.remove("problem") else {
@@ -474,7 +486,16 @@ impl Study {
         let what = match given {
             None => format!("`start` is missing: an episode of this study begins in {few}{more}"),
             Some(name) => {
-                format!("no episode of this study begins in state {name}; it has {few}{more}")
+                let near = match name {
+                    Name::Text(text) => {
+                        let names: Vec<_> = starts.iter().map(|&x| states.name(x)).collect();
+                        did_you_mean(text, names.iter().map(|name| &**name))
+                    }
+                    Name::Index(_) => String::new(),
+                };
+                format!(
+                    "no episode of this study begins in state {name}{near}; the start states are {few}{more}"
+                )
             }
         };
         Err(Rejection::not_possible(what).at("/start"))
@@ -561,12 +582,11 @@ fn find(
         Name::Text(text) => known.get(text).copied(),
     };
     found.ok_or_else(|| {
-        let few: Vec<String> = (0..names.len().min(8))
-            .map(|i| format!("`{}`", names.name(i)))
-            .collect();
-        let more = if names.len() > few.len() { ", …" } else { "" };
-        let few = few.join(", ");
-        let text = format!("this study has no {what} {name}; it has {few}{more}");
+        let given = match name {
+            Name::Text(text) => text.as_str(),
+            Name::Index(_) => "",
+        };
+        let text = format!("this study has no {what} {name}{}", names.instead_of(given));
         Rejection::not_possible(text).at(format!("/{what}"))
     })
 }

@@ -2,8 +2,10 @@
 //! Handlers check the permission: [`Call::may`] for a study, `caller.may_in` for its episodes.
 
 use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, RawPathParams, Request};
 use axum::http::HeaderMap;
+use emab_problem::value_error;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 
@@ -55,9 +57,10 @@ where
             return Err(ApiError::not_found(text));
         }
         let path = Path::from_request_parts(&mut parts, app).await;
-        let Path(path) = path.map_err(|error| ApiError::not_found(error.body_text()))?;
+        let Path(path) =
+            path.map_err(|_| ApiError::not_found("no such path; GET /docs lists the calls"))?;
         let query = Query::try_from_uri(&parts.uri);
-        let Query(query) = query.map_err(|error| ApiError::malformed(error.body_text()))?;
+        let Query(query) = query.map_err(|error| query_error(&error))?;
         Ok(Call {
             app: app.clone(),
             caller,
@@ -120,6 +123,24 @@ impl<Q, const NEW: bool> Call<String, Q, NEW> {
     }
 }
 
+/// An error in the query of a URL: what is wrong with which parameter.
+fn query_error(error: &QueryRejection) -> ApiError {
+    let text = error.body_text();
+    let message = text.strip_prefix("Failed to deserialize query string: ");
+    let message = message.unwrap_or(&text);
+    // The message names the parameter first, if one is wrong.
+    let (subject, message) = match message.split_once(": ") {
+        Some((name, rest)) if is_name(name) => (format!("`{name}`"), rest),
+        _ => ("the query".to_owned(), message),
+    };
+    let message = match message {
+        "provided string was not `true` or `false`" => "must be true or false",
+        message => message,
+    };
+    let what = value_error(message, &subject).replace("field", "parameter");
+    ApiError::malformed(what)
+}
+
 /// A non-negative integer in a query; `2.0` is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number(pub u64);
@@ -130,7 +151,7 @@ impl<'de> Deserialize<'de> for Number {
         let whole = text.parse().ok().and_then(LenientU64::from_f64);
         whole.map(|LenientU64(value)| Number(value)).ok_or_else(|| {
             D::Error::custom(format!(
-                "expected a whole number from 0 on, got `{}`",
+                "must be a whole number from 0 on, got `{}`",
                 short(&text)
             ))
         })

@@ -179,7 +179,8 @@ impl TokenStore for TokenFile {
 }
 
 fn parse(text: &str) -> Result<Vec<Token>, String> {
-    let tokens: Vec<Token> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let tokens: Vec<Token> = crate::domain::json::read(text.as_bytes())
+        .map_err(|error| error.detail.replace("the JSON object", "the file"))?;
     for (i, token) in tokens.iter().enumerate() {
         let place = |what: &dyn std::fmt::Display| format!("token {} of the list: {what}", i + 1);
         token.check().map_err(|error| place(&error))?;

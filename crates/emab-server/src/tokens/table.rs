@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use emab_problem::json_error;
 use tokio::sync::oneshot;
 
 use super::secret::Hash;
@@ -47,7 +48,8 @@ fn parse(bodies: &[String]) -> Result<Vec<Token>, TokenError> {
 
 fn parse_one(body: &str) -> Result<Token, TokenError> {
     let wrong = |what: String| TokenError::Row(what);
-    let token: Token = serde_json::from_str(body).map_err(|error| wrong(error.to_string()))?;
+    let token: Token =
+        serde_json::from_str(body).map_err(|error| wrong(json_error(&error, "the token")))?;
     token.check().map_err(|error| wrong(error.to_string()))?;
     Ok(token)
 }

@@ -4,11 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
 use crate::VERSION;
-use crate::experiment::result_folder::{Folder, FolderError, SWEEP_MANIFEST, quoted};
-use crate::experiment::run_folder::contains_run;
+use crate::experiment::folder_content::{ARENA_CELLS as CELLS, FolderContent, ResultKind};
+use crate::experiment::result_folder::{Folder, FolderError};
 use crate::results::ArenaCellResult;
 
-const CELLS: &str = "arena.jsonl";
+/// The tables and plots of a finished arena.
+const TABLES: [&str; 5] = [
+    "arena.json",
+    "arena.csv",
+    "arena.svg",
+    "arena.png",
+    "arena.pdf",
+];
 
 /// A finished cell, with everything it depends on besides its learner.
 #[derive(Serialize, Deserialize)]
@@ -27,21 +34,55 @@ pub struct ArenaFolder {
     saved: Vec<SavedCell>,
 }
 
+impl SavedCell {
+    /// Whether it is the result of a cell.
+    fn is_of(&self, cell: &Cell) -> bool {
+        let parameters = cell.learner.parameters();
+        let result = &self.cell;
+        let set = |(name, value): &(&str, _)| result.parameters.get(*name) == Some(value);
+        self.version == VERSION
+            && self.problem_hash == cell.problem.hash()
+            && (self.episodes, self.runs, self.seed) == (cell.episodes, cell.runs, cell.seed)
+            && result.label == cell.learner.label()
+            && result.parameters.len() == parameters.len()
+            && parameters.iter().all(set)
+            && result.finals.len() as u64 == cell.runs
+    }
+}
+
 impl ArenaFolder {
-    /// Reads the finished cells of a folder. Fails if it contains a run or a sweep, or if a cell is damaged.
-    pub fn open(folder: Folder) -> Result<ArenaFolder, FolderError> {
-        if contains_run(&folder) || folder.has(SWEEP_MANIFEST) {
-            return Err(FolderError::Conflict(format!(
-                "{} contains results of `emab run` or `emab sweep`; choose another folder",
-                quoted(folder.path())
-            )));
+    /// Takes a folder for an arena of these cells, and reads those that are finished. Fails if a finished cell is not one of
+    /// them, if the folder contains something else, or if a cell is damaged. With `force` the others are removed.
+    pub fn begin<'a>(
+        folder: Folder,
+        cells: impl Iterator<Item = &'a Cell> + Clone,
+        force: bool,
+    ) -> Result<ArenaFolder, FolderError> {
+        let content = FolderContent::read(&folder)?;
+        let same = content.only(ResultKind::Arena).is_some();
+        let mut saved: Vec<SavedCell> = match same {
+            true => folder.read_sealed_lines(CELLS)?,
+            false => Vec::new(),
+        };
+        let count = saved.len();
+        saved.retain(|one| cells.clone().any(|cell| one.is_of(cell)));
+        let others = count - saved.len();
+        if !same || (others > 0 && !force) {
+            let difference = format!("{others} of them are not in this call");
+            let difference = same.then_some(difference.as_str());
+            content.make_room(&folder, ResultKind::Arena, difference, force)?;
         }
-        let saved: Vec<SavedCell> = folder.read_sealed_lines(CELLS)?;
         // An interrupted line must not continue with the next cell.
-        if folder.has(CELLS) && !folder.read(CELLS)?.ends_with('\n') {
+        if same && (others > 0 || !folder.read(CELLS)?.ends_with('\n')) {
             folder.write_sealed_lines(CELLS, &saved)?;
         }
-        Ok(ArenaFolder { folder, saved })
+        let folder = ArenaFolder { folder, saved };
+        if cells.clone().any(|cell| folder.find(cell).is_none()) {
+            for name in TABLES {
+                folder.folder.remove(name)?;
+            }
+        }
+        Ok(folder)
     }
 
     /// The folder.
@@ -51,19 +92,8 @@ impl ArenaFolder {
 
     /// The result of a cell that was finished before.
     pub fn find(&self, cell: &Cell) -> Option<ArenaCellResult> {
-        let parameters = cell.learner.parameters();
-        let same = |saved: &&SavedCell| {
-            let result = &saved.cell;
-            let set = |(name, value): &(&str, _)| result.parameters.get(*name) == Some(value);
-            saved.version == VERSION
-                && saved.problem_hash == cell.problem.hash()
-                && (saved.episodes, saved.runs, saved.seed) == (cell.episodes, cell.runs, cell.seed)
-                && result.label == cell.learner.label()
-                && result.parameters.len() == parameters.len()
-                && parameters.iter().all(set)
-                && result.finals.len() as u64 == cell.runs
-        };
-        self.saved.iter().find(same).map(|saved| saved.cell.clone())
+        let found = self.saved.iter().find(|saved| saved.is_of(cell));
+        found.map(|saved| saved.cell.clone())
     }
 
     /// Saves the result of a cell.

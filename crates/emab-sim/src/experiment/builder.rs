@@ -30,6 +30,9 @@ pub enum BuildError {
     /// The checkpoints are invalid.
     #[error(transparent)]
     Checkpoints(#[from] CheckpointError),
+    /// The episodes at which single runs are recorded are invalid.
+    #[error("recorded episodes: {0}")]
+    Recorded(CheckpointError),
     /// The number of episodes or runs is 0.
     #[error("`{0}` must be at least 1, got 0")]
     Zero(&'static str),
@@ -232,7 +235,7 @@ impl ExperimentBuilder {
         };
         let recorded = match self.recorded {
             None => Vec::new(),
-            Some(at) => check_checkpoints(at, self.episodes)?,
+            Some(at) => check_checkpoints(at, self.episodes).map_err(BuildError::Recorded)?,
         };
         checkpoints.extend(&recorded);
         let checkpoints = check_checkpoints(checkpoints, self.episodes)?;

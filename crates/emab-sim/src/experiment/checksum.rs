@@ -45,6 +45,14 @@ impl Folder {
         Ok(self.write(name, seal(document)?.as_bytes())?)
     }
 
+    /// Reads a JSON document without a checksum.
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, FolderError> {
+        serde_json::from_str(&self.read(name)?).map_err(|error| {
+            let file = self.file(name).display().to_string();
+            FolderError::Damaged(file, error.to_string())
+        })
+    }
+
     /// Reads a sealed document.
     pub(crate) fn read_sealed<T: DeserializeOwned>(&self, name: &str) -> Result<T, FolderError> {
         open(&self.file(name).display().to_string(), &self.read(name)?)

@@ -4,11 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use emab_problem::ReadError;
 use thiserror::Error;
 
 use super::builder::BuildError;
+use super::folder_lock::{FolderLock, LOCK};
 use crate::error::SimError;
 
 /// A file or folder that cannot be read or written.
@@ -47,6 +49,9 @@ pub enum FolderError {
     /// The content of the folder does not fit the call.
     #[error("{0}")]
     Conflict(String),
+    /// The folder contains something else, which is not replaced unasked.
+    #[error("{0}; choose another folder, or --force replaces it")]
+    Occupied(String),
     /// The experiment of the folder cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -72,43 +77,54 @@ pub fn quoted(path: &Path) -> String {
     }
 }
 
-/// Writes a file atomically and creates its folder if necessary.
-pub fn write_file(path: &Path, content: &[u8]) -> Result<(), FileError> {
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let name = path.file_name().unwrap_or_default();
-    Folder::create(parent.unwrap_or(Path::new(".")))?.write(name, content)
-}
-
-/// The file that marks the folder of a sweep; a run must not overwrite it.
-pub(crate) const SWEEP_MANIFEST: &str = "sweep.json";
-
 /// A folder for results.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    lock: Option<Arc<FolderLock>>,
 }
 
 impl Folder {
-    /// Creates the folder if necessary and checks that it is writable, before any work is done.
+    /// Creates the folder if necessary and takes its lock, before any work is done. Fails if it is not writable, or if
+    /// another process is writing into it.
     pub fn create(path: &Path) -> Result<Folder, FileError> {
         fs::create_dir_all(path).map_err(failed("make the folder", path))?;
-        let folder = Folder { path: path.into() };
-        let probe = folder.temporary(OsStr::new("probe"));
-        let written = fs::File::create(&probe).and_then(|_| fs::remove_file(&probe));
-        written.map_err(failed("write to the folder", path))?;
-        Ok(folder)
+        Folder {
+            path: path.into(),
+            lock: None,
+        }
+        .locked()
     }
 
-    /// Opens an existing folder.
+    /// Opens an existing folder, to read it.
     pub fn open(path: &Path) -> Result<Folder, FileError> {
         let failed = failed("read the folder", path);
         match fs::metadata(path).map_err(&failed)?.is_dir() {
-            true => Ok(Folder { path: path.into() }),
+            true => Ok(Folder {
+                path: path.into(),
+                lock: None,
+            }),
             false => {
                 let kind = io::ErrorKind::NotADirectory;
                 Err(failed(io::Error::new(kind, "it is not a folder")))
             }
         }
+    }
+
+    /// Takes the lock of the folder, to write into it. All copies of the folder hold it; it ends with the last of them, or
+    /// with the process.
+    pub fn locked(mut self) -> Result<Folder, FileError> {
+        if self.lock.is_none() {
+            let lock = FolderLock::take(&self.path);
+            let lock = lock.map_err(failed("write to the folder", &self.path))?;
+            self.lock = lock.map(Arc::new);
+        }
+        Ok(self)
+    }
+
+    /// Whether the folder is locked. It is not if it was opened to be read, or if its file system has no locks.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_some()
     }
 
     /// The folder's path.
@@ -126,13 +142,14 @@ impl Folder {
         self.file(name).exists()
     }
 
-    /// The names of its files, sorted; names that are not UTF-8 are left out.
+    /// The names of its files, sorted, without the lock; names that are not UTF-8 are left out.
     pub fn files(&self) -> Result<Vec<String>, FileError> {
         let failed = failed("read the folder", &self.path);
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(&failed)? {
             names.extend(entry.map_err(&failed)?.file_name().into_string());
         }
+        names.retain(|name| name != LOCK);
         names.sort();
         Ok(names)
     }

@@ -7,31 +7,19 @@ use emab_problem::{Format, ProblemFile};
 use serde::{Deserialize, Serialize};
 
 use super::builder::BuildError;
+use super::folder_content::{FolderContent, ResultKind};
 use super::record_file::{RECORDS, RecordReader, RecordWriter};
-use super::result_folder::{FileError, Folder, FolderError, SWEEP_MANIFEST, quoted};
+use super::result_folder::{FileError, Folder, FolderError, quoted};
 use super::run::Experiment;
+use super::run_call::RunCall;
 use super::state::State;
 use crate::VERSION;
 use crate::results::RunResult;
 use crate::shard::Shard;
 
-const CHECKPOINT: &str = "checkpoint.json";
-const SHARD: &str = "shard.json";
-const RESULT: &str = "run.json";
-/// All files of a finished run, except the plots by state.
-const RESULTS: [&str; 8] = [
-    RESULT,
-    "curve.csv",
-    "runs.csv",
-    "runs.parquet",
-    "places.csv",
-    "problem.json",
-    "regret.svg",
-    "regret.png",
-];
-/// The files that `emab plot --bound` adds.
-const DRAWN_LATER: [&str; 2] = ["bound.svg", "bound.png"];
-
+pub(super) const CHECKPOINT: &str = "checkpoint.json";
+pub(super) const SHARD: &str = "shard.json";
+pub(super) const RESULT: &str = "run.json";
 /// The arguments of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
@@ -131,16 +119,29 @@ pub enum Resumed {
     Finished(Box<RunResult>),
 }
 
+/// What [`RunFolder::begin`] found.
+pub enum Begun {
+    /// Nothing.
+    New,
+    /// Other results, which were removed.
+    Replaced,
+    /// The same run, unfinished, and its state.
+    Unfinished(State),
+    /// The same run, finished.
+    Finished(Box<RunResult>),
+    /// The same shard of a run, finished.
+    FinishedShard,
+}
+
 /// The result folder of a run.
 pub struct RunFolder {
     folder: Folder,
 }
 
 impl RunFolder {
-    /// Creates the folder if necessary and checks that it is writable.
-    pub fn create(path: &Path) -> Result<RunFolder, FileError> {
-        let folder = Folder::create(path)?;
-        Ok(RunFolder { folder })
+    /// The result folder of a run in this folder.
+    pub fn new(folder: Folder) -> RunFolder {
+        RunFolder { folder }
     }
 
     /// The folder.
@@ -148,12 +149,16 @@ impl RunFolder {
         &self.folder
     }
 
-    /// Opens the folder of an interrupted run. Fails if it contains neither a run nor a result, or if another version of
-    /// emab began the run.
+    /// Opens the folder of an interrupted run. Fails if it contains neither a run nor a result, if another process is
+    /// writing into it, or if another version of emab began the run.
     pub fn resume(path: &Path) -> Result<(RunFolder, Resumed), FolderError> {
-        let folder = open(path)?;
+        let mut folder = open(path)?;
         let shown = path.display();
         let conflict = |what: String| Err(FolderError::Conflict(what));
+        if folder.has(CHECKPOINT) {
+            // The process that has the lock may end the run until it is taken.
+            folder = folder.locked()?;
+        }
         if !folder.has(CHECKPOINT) {
             if folder.has(RESULT) {
                 let result = read_result(&folder)?;
@@ -178,34 +183,43 @@ impl RunFolder {
         Ok((RunFolder { folder }, unfinished))
     }
 
-    /// Saves the first state and removes the files of an earlier run; returns whether there was one. Fails if the folder
-    /// contains an unfinished run, a shard or a sweep.
-    pub fn begin(&self, run: &PlannedRun, state: &State) -> Result<bool, FolderError> {
+    /// Takes the folder for a run: saves its first state, unless the folder contains the same run. Anything else in it is
+    /// an error, or removed if `force` is set; see [`FolderContent::make_room`].
+    pub fn begin(
+        &self,
+        run: &PlannedRun,
+        state: &State,
+        force: bool,
+    ) -> Result<Begun, FolderError> {
         let folder = &self.folder;
-        let path = quoted(folder.path());
-        let conflict = |what: String| Err(FolderError::Conflict(what));
-        if folder.has(CHECKPOINT) {
-            return conflict(format!(
-                "{path} contains an unfinished run; continue it with `emab run --resume {path}`, or remove its {CHECKPOINT}"
-            ));
-        }
-        for (other, what) in [(SHARD, "a finished shard"), (SWEEP_MANIFEST, "a sweep")] {
-            if folder.has(other) {
-                return conflict(format!(
-                    "{path} contains {what}; choose another folder, or remove its {other}"
-                ));
+        let content = FolderContent::read(folder)?;
+        let mut difference = None;
+        if let [found] = content.results.as_slice()
+            && let Some(call) = &found.call
+        {
+            let this = match found.kind {
+                ResultKind::Run => RunCall::finished(run),
+                _ => RunCall::unfinished(run),
+            };
+            difference = call.difference(&this);
+            if difference.is_none() && !force {
+                return Ok(match found.kind {
+                    ResultKind::Run => Begun::Finished(read_result(folder)?.into()),
+                    ResultKind::RunShard => Begun::FinishedShard,
+                    _ => {
+                        let saved: SavedRun = folder.read_sealed(CHECKPOINT)?;
+                        Begun::Unfinished(saved.state)
+                    }
+                });
             }
         }
-        let replaced = folder.has(RESULT);
-        folder.remove(RECORDS)?;
+        let kind = ResultKind::UnfinishedRun;
+        let replaced = content.make_room(folder, kind, difference.as_deref(), force)?;
         self.save(run, state)?;
-        for name in folder.files()? {
-            let ours = RESULTS.contains(&name.as_str()) || DRAWN_LATER.contains(&name.as_str());
-            if ours || is_state_plot(&name) {
-                folder.remove(&name)?;
-            }
-        }
-        Ok(replaced)
+        Ok(match replaced {
+            true => Begun::Replaced,
+            false => Begun::New,
+        })
     }
 
     /// Saves the state of an unfinished run.
@@ -246,7 +260,7 @@ impl RunFolder {
     /// The names of the result files that the folder contains.
     pub fn result_files(&self) -> Result<Vec<String>, FileError> {
         let mut names = self.folder.files()?;
-        names.retain(|name| RESULTS.contains(&name.as_str()) || is_state_plot(name));
+        names.retain(|name| ResultKind::Run.owns(name));
         Ok(names)
     }
 }
@@ -258,10 +272,7 @@ pub(crate) fn open(path: &Path) -> Result<Folder, FolderError> {
 
 /// The result in a folder; fails if the folder has none.
 pub fn read_result(folder: &Folder) -> Result<RunResult, FolderError> {
-    let result: RunResult = serde_json::from_str(&folder.read(RESULT)?).map_err(|error| {
-        let file = folder.file(RESULT).display().to_string();
-        FolderError::Damaged(file, error.to_string())
-    })?;
+    let result: RunResult = folder.read_json(RESULT)?;
     // Results of earlier versions lack the regret against the optimum, but have the values it follows from.
     Ok(result.against_optimum())
 }
@@ -269,13 +280,6 @@ pub fn read_result(folder: &Folder) -> Result<RunResult, FolderError> {
 /// Whether a folder contains a result of a run.
 pub fn has_result(folder: &Folder) -> bool {
     folder.has(RESULT)
-}
-
-/// Whether a folder contains a result, a checkpoint or a shard of a run.
-pub(crate) fn contains_run(folder: &Folder) -> bool {
-    [RESULT, CHECKPOINT, SHARD]
-        .iter()
-        .any(|name| folder.has(name))
 }
 
 /// The finished shard in a folder; fails if it is unfinished, is a whole run, or is not a shard.
@@ -301,12 +305,4 @@ pub fn state_plot_name(label: &str, number: usize) -> String {
     };
     let plain: String = label.chars().map(plain).take(60).collect();
     format!("places-{}-{plain}", number + 1)
-}
-
-fn is_state_plot(name: &str) -> bool {
-    let number = name
-        .strip_prefix("places-")
-        .and_then(|rest| rest.split_once('-'))
-        .is_some_and(|(number, _)| number.parse::<usize>().is_ok());
-    number && (name.ends_with(".svg") || name.ends_with(".png"))
 }

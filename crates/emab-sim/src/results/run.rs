@@ -27,7 +27,7 @@ pub struct CurvePoint {
     #[serde(default)]
     pub regret_optimal: Option<f64>,
     /// Quantiles of the cumulative regret over the runs; none in files of earlier versions.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantiles: Option<Quantiles>,
 }
 
@@ -47,10 +47,10 @@ pub struct LearnerResult {
     /// The share of stuck runs: those with a pair that the benchmark visits, visited at least 100 times in the last half of the run,
     /// at which no choice of that half was as good as the benchmark's. None where the regret of a choice is not known, under drift, and in
     /// files of earlier versions.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<f64>,
     /// Two groups of runs by final regret, if the runs fall into two; the interval of the mean is then unreliable.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<TwoGroups>,
     /// Steps of all runs together.
     pub steps: u64,

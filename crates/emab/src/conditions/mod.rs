@@ -15,6 +15,7 @@ use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
+use crate::input::parse_count;
 use crate::parameter::ParameterError;
 
 /// The conditions under which a problem is played; none by default.
@@ -107,7 +108,7 @@ impl Conditions {
 
     /// The same from a text.
     fn read_open(text: &str) -> Result<NonZeroU64, ParameterError> {
-        match text.replace('_', "").parse() {
+        match parse_count(text) {
             Ok(count) => Conditions::open(count),
             Err(_) => {
                 let rule = format!("be a whole number from 1 to {}", Self::MAX_OPEN);

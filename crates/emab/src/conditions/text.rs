@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Conditions, Delay, Drift, DriftTiming, Probability};
-use crate::learners::nearest;
+use crate::input::{did_you_mean, parse_count};
 use crate::parameter::ParameterError;
 
 /// The keys.
@@ -54,9 +54,7 @@ impl Conditions {
                     }
                 }
                 _ => {
-                    let near = nearest(key, KEYS);
-                    let near =
-                        near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+                    let near = did_you_mean(key, KEYS);
                     let rule = format!("be one of {}{near}", KEYS.join(", "));
                     return Err(ParameterError::new(key, rule, quoted(text)));
                 }
@@ -77,8 +75,8 @@ fn number(name: &str, text: &str) -> Result<f64, ParameterError> {
 }
 
 fn count(name: &str, text: &str) -> Result<u64, ParameterError> {
-    let number = text.trim().replace('_', "").parse();
-    number.map_err(|_| ParameterError::new(name, "be a whole number of at least 0", quoted(text)))
+    parse_count(text)
+        .map_err(|_| ParameterError::new(name, "be a whole number of at least 0", quoted(text)))
 }
 
 fn probability(name: &str, text: &str) -> Result<Probability, ParameterError> {
@@ -189,7 +187,7 @@ delay=geometric:-3 | `mean` must be a number from 0 to 1e15, got -3
 delay=geometric:nan | `mean` must be a number from 0 to 1e15, got NaN
 delay=batches:0 | `size` must be a whole number of at least 1, got 0
 open=0 | `open` must be a whole number from 1 to 1000000, got 0
-open=2e6 | `open` must be a whole number from 1 to 1000000, got `2e6`
+open=2e6 | `open` must be a whole number from 1 to 1000000, got 2000000
 open=-1 | from 1 to 1000000, got `-1`
 dropout=1 | `dropout` must lie in [0, 1), got 1
 override=often | `override` must be a number, got `often`

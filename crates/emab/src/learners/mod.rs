@@ -10,7 +10,7 @@ pub use algorithms::feedbal::{FeedBal, FeedBalParameters, Ties};
 pub use algorithms::policy::{MAX_FIXED_OUTCOMES, Policy};
 pub use algorithms::random::Random;
 pub use algorithms::ucb1::{MAX_ARMS, TooManyArms, Ucb1};
-pub use registry::catalogue::{CATALOGUE, LearnerConfig, nearest};
+pub use registry::catalogue::{CATALOGUE, LearnerConfig};
 pub use registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
 pub use registry::error::LearnerError;
 pub use registry::parameter::{LearnerDefaults, Parameter, ParameterValue};

@@ -92,6 +92,8 @@ pub struct TripletAt {
     pub t: usize,
     /// The state.
     pub x: usize,
+    /// The state's name, or its index where the states have no names.
+    pub state: String,
     /// The action's name.
     pub a: String,
 }
@@ -200,6 +202,7 @@ impl TripletAt {
         TripletAt {
             t: triplet.t,
             x: triplet.x,
+            state: spec.states().name(triplet.x).into_owned(),
             a: spec.action_name(triplet.action).into_owned(),
         }
     }

@@ -3,6 +3,7 @@
 mod bodies;
 mod body_limits;
 mod credentials;
+mod error_words;
 mod fields;
 mod forged;
 mod large_studies;

@@ -1,8 +1,9 @@
 //! The cells of a sweep and their results.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use emab::input::{did_you_mean, nearest};
 use emab::learners::LearnerConfig;
 use emab_problem::{Format, ProblemFile, hex};
 use serde::{Deserialize, Serialize};
@@ -115,8 +116,18 @@ impl Sweep {
         let listed = file.list.iter().flatten().map(|(key, _)| key);
         let all: Vec<&Key> = file.grid.iter().map(|(key, _)| key).chain(listed).collect();
         if let Some(key) = all.iter().find(|key| !used.contains(key)) {
-            let what = "is a parameter of none of the learners; `emab learners` lists them";
-            return Err(file.wrong(key, what));
+            let known = file.learners.iter().flat_map(|learner| {
+                let config = LearnerConfig::parse(learner, problem.learning()).ok();
+                config.map_or(&[][..], |config| config.entry().parameters)
+            });
+            let near = match key {
+                Key::Learner(name) => did_you_mean(name, known.map(|parameter| parameter.name)),
+                Key::Problem(_) => String::new(),
+            };
+            return Err(file.wrong(
+                key,
+                format!("is a parameter of none of the learners{near}; `emab learners` lists them"),
+            ));
         }
         let mut varied: Vec<String> = Vec::new();
         for name in all.into_iter().map(Key::to_string) {
@@ -129,6 +140,62 @@ impl Sweep {
             cells,
             varied,
         })
+    }
+
+    /// The notes and warnings of [`Experiment::warnings`](crate::Experiment::warnings) for all cells. Warnings of a learner that
+    /// differ in numbers only are one, with the first of their cells.
+    pub fn warnings(&self) -> Result<Vec<String>, SweepError> {
+        // By problem: its variation is found once for all learners on it.
+        let mut problems: Vec<(&str, Vec<&SweepCell>)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for cell in &self.cells {
+            let hash = cell.cell.problem.hash();
+            let place = *places.entry(hash).or_insert_with(|| {
+                problems.push((hash, Vec::new()));
+                problems.len() - 1
+            });
+            problems[place].1.push(cell);
+        }
+        let mut found: Vec<(u64, &SweepCell, String)> = Vec::new();
+        for (_, cells) in problems {
+            let Some(first) = cells.first() else { continue };
+            let wrong = |error: BuildError| failed(&first.describe(), error);
+            let problem = first.cell.problem.problem().map_err(|e| wrong(e.into()))?;
+            let configs: Vec<LearnerConfig> =
+                cells.iter().map(|cell| cell.cell.learner.clone()).collect();
+            let warnings = crate::soundness::unsound_by_learner(&problem, None, &configs)
+                .map_err(|error| wrong(crate::SimError::from(error).into()))?;
+            for (cell, words) in cells.iter().zip(warnings) {
+                let assumed = crate::soundness::assumed_words(&cell.cell.learner);
+                let all = assumed.into_iter().chain(words);
+                found.extend(all.map(|words| (cell.number, *cell, words)));
+            }
+        }
+        found.sort_by_key(|(number, ..)| *number);
+        let mut kinds: Vec<(String, &SweepCell, String, usize)> = Vec::new();
+        for (_, cell, words) in found {
+            // The label has the values of the cell, which its description repeats.
+            let words = words.replacen(&format!("{}: ", cell.cell.learner.label()), "", 1);
+            let digits = |c: char| c.is_ascii_digit() || "., ".contains(c);
+            let kind = format!("{} {}", cell.base, words.replace(digits, ""));
+            match kinds.iter_mut().find(|(known, ..)| *known == kind) {
+                Some((.., count)) => *count += 1,
+                None => kinds.push((kind, cell, words, 1)),
+            }
+        }
+        let text = |(_, cell, words, count): (String, &SweepCell, String, usize)| {
+            let (level, words) = words.split_once(": ").unwrap_or(("warning", &words));
+            let more = match count {
+                1 => String::new(),
+                2 => "; 1 more cell has the same warning with other numbers".into(),
+                n => format!(
+                    "; {} more cells have the same warning with other numbers",
+                    n - 1
+                ),
+            };
+            format!("{level}: {}: {words}{more}", cell.describe())
+        };
+        Ok(kinds.into_iter().map(text).collect())
     }
 
     /// The cells of a shard: every N-th, because neighbours take a similar time.
@@ -295,11 +362,16 @@ fn with_values(
         let Some(found) = find(&mut document, path) else {
             let parameters = document.get("parameters").and_then(|p| p.as_object());
             let names = parameters.map(|p| p.keys().cloned().collect::<Vec<_>>());
-            let names = names.unwrap_or_default().join(", ");
+            let names = names.unwrap_or_default();
+            let near = match nearest_path(&document, path, &names) {
+                Some(near) => format!(" (did you mean `problem.{near}`?)"),
+                None => String::new(),
+            };
+            let names = names.join(", ");
             return Err(file.wrong(
                 key,
                 format!(
-                    "is not in the problem: it must be one of its [parameters] ({names}), or a path to a value in \
+                    "is not in the problem{near}: it must be one of its [parameters] ({names}), or a path to a value in \
                      its file such as problem.horizon or problem.model.reward_noise.variance"
                 ),
             ));
@@ -336,6 +408,28 @@ fn find<'a>(
         at = at.get_mut(name)?;
     }
     (!at.is_object() && !at.is_array()).then_some(at)
+}
+
+/// The path to a value that is nearest to one that does not exist: a parameter, or a value in the table that the path leads to.
+fn nearest_path(
+    document: &serde_json::Value,
+    path: &[String],
+    parameters: &[String],
+) -> Option<String> {
+    let (last, above) = path.split_last()?;
+    let mut at = document;
+    for name in above {
+        at = at.get(name)?;
+    }
+    let is_value = |value: &serde_json::Value| !value.is_object() && !value.is_array();
+    let inside = at.as_object()?.iter().filter(|(_, value)| is_value(value));
+    let mut names: Vec<&str> = inside.map(|(name, _)| name.as_str()).collect();
+    if above.is_empty() {
+        names.extend(parameters.iter().map(String::as_str));
+    }
+    let near = nearest(last, names)?;
+    let above = above.iter().map(|name| format!("{name}."));
+    Some(format!("{}{near}", above.collect::<String>()))
 }
 
 /// The result of a cell.

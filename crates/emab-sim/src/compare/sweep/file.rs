@@ -1,27 +1,28 @@
-//! The sweep file (TOML).
+//! The sweep file (TOML, or JSON if its name ends in .json).
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 
-use crate::experiment::{BuildError, CheckpointError, check_checkpoints, log_spaced};
-use serde::Deserialize;
+use emab::input::parse_count;
+use emab_problem::document::{
+    Diagnostic, Fields, SpannedKey, SpannedValue, ValueKind, is_problem, number, parse, text,
+};
+use emab_problem::{Format, ReadError};
 use thiserror::Error;
-use toml::Table;
 
 use super::cell::Value;
+use crate::experiment::{BuildError, check_checkpoints, log_spaced};
 
 /// Why a sweep is invalid or failed.
 #[derive(Debug, Error)]
 pub enum SweepError {
-    /// The file is not valid TOML, or not a sweep: its name, and the cause with its position.
-    #[error("{0}: {1}")]
-    File(String, Box<toml::de::Error>),
-    /// A value is invalid: the file, the value's name, and the rule it violates.
+    /// The file is invalid.
+    #[error(transparent)]
+    File(Box<ReadError>),
+    /// A value does not suit the problem or the learners: the file, the value's name, and the rule it violates.
     #[error("{0}: `{1}` {2}")]
     Value(String, String, String),
-    /// The checkpoints of a file are invalid.
-    #[error("{0}: `checkpoints`: {1}")]
-    Checkpoints(String, CheckpointError),
     /// A cell cannot be built or run.
     #[error("{0}: {1}")]
     Cell(String, BuildError),
@@ -33,7 +34,7 @@ pub enum SweepError {
 /// let file = emab_sim::compare::sweep::SweepFile::parse("sweep.toml", r#"
 ///     problem  = "resource"
 ///     learners = ["feedbal", "ucb1v"]
-///     episodes = 1000
+///     episodes = 1e3
 ///     runs     = 20
 ///
 ///     [grid]
@@ -82,40 +83,21 @@ impl std::fmt::Display for Key {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    problem: String,
-    learners: Option<Vec<String>>,
-    episodes: Option<u64>,
-    runs: Option<u64>,
-    seed: Option<u64>,
-    checkpoints: Option<Vec<u64>>,
-    grid: Option<Table>,
-    cell: Option<Vec<Table>>,
-}
-
-/// Evenly spaced values between two ends.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Span {
-    from: f64,
-    to: f64,
-    steps: u32,
-    #[serde(default)]
-    scale: Scale,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Scale {
-    #[default]
-    Linear,
-    Log,
-}
+const FIELDS: [&str; 8] = [
+    "problem",
+    "learners",
+    "episodes",
+    "runs",
+    "seed",
+    "checkpoints",
+    "grid",
+    "cell",
+];
 
 /// The most values of one parameter.
-const MOST_VALUES: u32 = 100_000;
+const MOST_VALUES: u64 = 100_000;
+/// The largest integer up to which a double represents every integer.
+const EXACT: u64 = 1 << 53;
 
 impl SweepFile {
     /// The problem's path relative to the current directory; in the file it is relative to the file.
@@ -130,195 +112,305 @@ impl SweepFile {
 
     /// Parses the text of a file; `file` is its name in errors.
     pub fn parse(file: &str, text: &str) -> Result<SweepFile, SweepError> {
-        let raw: Raw =
-            toml::from_str(text).map_err(|error| SweepError::File(file.into(), Box::new(error)))?;
-        let reader = Reader { file };
-        let at_least_one = |key: &str, n: u64| match n {
-            0 => Err(reader.wrong(key, "must be at least 1, got 0")),
-            n => Ok(n),
+        let ending = Path::new(file).extension().and_then(|e| e.to_str());
+        let format = match ending.is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
+            true => Format::Json,
+            false => Format::Toml,
         };
-        let episodes = at_least_one("episodes", raw.episodes.unwrap_or(10_000))?;
-        let checkpoints = match raw.checkpoints {
-            None => log_spaced(episodes),
-            Some(at) => check_checkpoints(at, episodes)
-                .map_err(|error| SweepError::Checkpoints(file.into(), error))?,
-        };
-        let learners = raw.learners.unwrap_or_else(|| vec!["feedbal".into()]);
-        if learners.is_empty() {
-            return Err(reader.wrong("learners", "is empty; name at least one learner"));
-        }
-        let mut grid = Vec::new();
-        for (key, value) in reader.keys("grid", raw.grid.as_ref().unwrap_or(&Table::new()))? {
-            let values = reader.values(&key, &value)?;
-            grid.push((key, values));
-        }
-        let mut list = Vec::new();
-        for table in raw.cell.iter().flatten() {
-            let keys = reader.keys("cell", table)?;
-            let one = |(key, value): (Key, toml::Value)| {
-                let value = reader.value(&key, &value)?;
-                Ok((key, value))
-            };
-            list.push(keys.into_iter().map(one).collect::<Result<_, _>>()?);
-        }
-        Ok(SweepFile {
-            file: file.into(),
-            problem: raw.problem,
-            learners,
-            episodes,
-            runs: at_least_one("runs", raw.runs.unwrap_or(100))?,
-            seed: raw.seed.unwrap_or(1),
-            checkpoints,
-            grid,
-            list,
-        })
+        let read = parse(format, text).and_then(|tree| Reader { file, text }.read(&tree));
+        read.map_err(|error| SweepError::File(Box::new(error.in_file(file, &text.into()))))
     }
 
     pub(super) fn wrong(&self, key: impl ToString, what: impl Into<String>) -> SweepError {
-        Reader { file: &self.file }.wrong(key, what)
+        SweepError::Value(self.file.clone(), key.to_string(), what.into())
     }
 }
+
+/// A varied parameter with its place, and its value.
+type Entry<'a> = (Key, Range<usize>, &'a SpannedValue);
 
 struct Reader<'a> {
     file: &'a str,
+    text: &'a str,
 }
 
 impl Reader<'_> {
-    fn wrong(&self, key: impl ToString, what: impl Into<String>) -> SweepError {
-        SweepError::Value(self.file.into(), key.to_string(), what.into())
+    fn read(&self, tree: &SpannedValue) -> Result<SweepFile, Diagnostic> {
+        let file = self.file;
+        if is_problem(tree) {
+            let message = "this is a problem file, and a sweep file is needed";
+            let help = format!(
+                "`emab run {file}` runs learners on it; a sweep file names it as problem = \"{file}\""
+            );
+            return Err(Diagnostic::without_span(message).help(help));
+        }
+        let top = Fields::of(tree, "a sweep file", &FIELDS)?;
+        let problem = text(top.need("problem")?, "problem")?;
+        let count = |field: &str, least: u64, default: u64| {
+            let node = top.get(field);
+            node.map_or(Ok(default), |node| self.count(node, field, least))
+        };
+        let episodes = count("episodes", 1, 10_000)?;
+        let runs = count("runs", 1, 100)?;
+        let seed = count("seed", 0, 1)?;
+        let checkpoints = match top.get("checkpoints") {
+            None => log_spaced(episodes),
+            Some(node) => {
+                let items = list(node, "checkpoints", "episodes")?.iter();
+                let at = items.map(|item| self.count(item, "checkpoints", 1));
+                let at = at.collect::<Result<Vec<u64>, _>>()?;
+                check_checkpoints(at, episodes)
+                    .map_err(|error| node.out_of_range(format!("`checkpoints`: {error}")))?
+            }
+        };
+        let learners = match top.get("learners") {
+            None => vec!["feedbal".into()],
+            Some(node) => {
+                let items = list(node, "learners", "learners")?.iter();
+                let names = items.map(|item| text(item, "learners"));
+                let names = names.collect::<Result<Vec<String>, _>>()?;
+                if names.is_empty() {
+                    let message = "`learners` is empty; name at least one learner";
+                    return Err(Diagnostic::at(&node.span, message, "empty"));
+                }
+                names
+            }
+        };
+        let mut grid = Vec::new();
+        if let Some(node) = top.get("grid") {
+            for entry in self.entries("grid", node)? {
+                let values = self.values(&entry)?;
+                grid.push((entry.0, values));
+            }
+        }
+        let cells = top.get("cell").map(|node| list(node, "cell", "tables"));
+        let mut cells_read = Vec::new();
+        for table in cells.transpose()?.into_iter().flatten() {
+            let entries = self.entries("cell", table)?.into_iter();
+            let one = |entry: Entry<'_>| {
+                let value = self.value(&entry.0, entry.2)?;
+                Ok((entry.0, value))
+            };
+            cells_read.push(entries.map(one).collect::<Result<_, Diagnostic>>()?);
+        }
+        Ok(SweepFile {
+            file: file.into(),
+            problem,
+            learners,
+            episodes,
+            runs,
+            seed,
+            checkpoints,
+            grid,
+            list: cells_read,
+        })
+    }
+
+    /// A whole number, read from the text: a double has not all digits of a seed.
+    fn count(&self, node: &SpannedValue, field: &str, least: u64) -> Result<u64, Diagnostic> {
+        let rule = format!("`{field}` must be a whole number of at least {least}");
+        let ValueKind::Number(value) = node.kind else {
+            return Err(node.wrong_type(rule));
+        };
+        let written = self.text.get(node.span.clone()).unwrap_or("");
+        let count = parse_count(written).or_else(|why| {
+            // TOML has hexadecimal integers.
+            let exact = value.fract() == 0.0 && (0.0..EXACT as f64).contains(&value);
+            let other = exact && why == "is not a number";
+            other.then_some(value as u64).ok_or(why)
+        });
+        match count {
+            Ok(count) if count >= least => Ok(count),
+            Ok(_) => Err(node.out_of_range(format!("{rule}, got {written}"))),
+            Err(why) => Err(Diagnostic::at(
+                &node.span,
+                format!("{rule}, got {written}"),
+                why,
+            )),
+        }
     }
 
     /// The parameters of a table; nested tables of a problem are paths into its file.
-    fn keys(&self, place: &str, table: &Table) -> Result<Vec<(Key, toml::Value)>, SweepError> {
-        let mut keys = Vec::new();
+    fn entries<'a>(
+        &self,
+        place: &str,
+        node: &'a SpannedValue,
+    ) -> Result<Vec<Entry<'a>>, Diagnostic> {
+        let ValueKind::Table(table) = &node.kind else {
+            return Err(node.wrong_type(format!("`{place}` must be a table of parameters")));
+        };
+        let mut entries = Vec::new();
         for (whose, values) in table {
-            let inside = match (whose.as_str(), values) {
-                ("learner" | "problem", toml::Value::Table(inside)) => inside,
+            let inside = match (whose.name.as_str(), &values.kind) {
+                ("learner" | "problem", ValueKind::Table(inside)) => inside,
                 _ => {
-                    return Err(self.wrong(
-                        format!("{place}.{whose}"),
-                        "belongs neither to a learner nor to a problem; write learner.NAME or problem.NAME",
-                    ));
+                    let name = &whose.name;
+                    let message = format!(
+                        "`{place}.{name}` belongs neither to a learner nor to a problem; write learner.NAME or problem.NAME"
+                    );
+                    let error = Diagnostic::at(&whose.span, message, "whose parameter?");
+                    return Err(error.suggest(name, ["learner", "problem"]));
                 }
             };
             for (name, value) in inside {
-                if whose == "learner" {
-                    keys.push((Key::Learner(name.clone()), value.clone()));
+                if whose.name == "learner" {
+                    entries.push((Key::Learner(name.name.clone()), name.span.clone(), value));
                 } else {
-                    self.paths(vec![name.clone()], value, &mut keys);
+                    paths(vec![name.name.clone()], name, value, &mut entries);
                 }
             }
         }
         let mut seen = HashSet::new();
-        if let Some((key, _)) = keys.iter().find(|(key, _)| !seen.insert(key.to_string())) {
-            return Err(self.wrong(key, "is given twice, by its name and by its path"));
+        let twice = entries
+            .iter()
+            .find(|(key, ..)| !seen.insert(key.to_string()));
+        if let Some((key, span, _)) = twice {
+            let message = format!("`{key}` is given twice, by its name and by its path");
+            return Err(Diagnostic::at(span, message, "the second time"));
         }
-        Ok(keys)
+        Ok(entries)
     }
 
-    fn paths(&self, path: Vec<String>, value: &toml::Value, keys: &mut Vec<(Key, toml::Value)>) {
-        match value {
-            // A range, even an incomplete one, is a value and not a path.
-            toml::Value::Table(inside)
-                if !inside.is_empty()
-                    && !["from", "to"].iter().any(|k| inside.contains_key(*k)) =>
-            {
-                for (name, value) in inside {
-                    let mut longer = path.clone();
-                    longer.push(name.clone());
-                    self.paths(longer, value, keys);
-                }
-            }
-            value => {
-                // A parameter is identified by its name alone.
-                let path = match path.as_slice() {
-                    [first, name] if first == "parameters" => vec![name.clone()],
-                    _ => path,
-                };
-                keys.push((Key::Problem(path), value.clone()));
-            }
-        }
-    }
-
-    fn value(&self, key: &Key, value: &toml::Value) -> Result<Value, SweepError> {
-        let what = match value {
+    fn value(&self, key: &Key, node: &SpannedValue) -> Result<Value, Diagnostic> {
+        match &node.kind {
             // A comma would start another parameter.
-            toml::Value::String(text) if matches!(key, Key::Learner(_)) && text.contains(',') => {
-                format!("must be one value, without commas, got `{text}`")
+            ValueKind::Text(text) if matches!(key, Key::Learner(_)) && text.contains(',') => {
+                let message = format!("`{key}` must be one value, without commas, got `{text}`");
+                Err(Diagnostic::at(&node.span, message, "several values"))
             }
-            toml::Value::String(text) => return Ok(Value::Text(text.clone())),
-            toml::Value::Boolean(flag) => return Ok(Value::Text(flag.to_string())),
-            // Larger integers have no exact floating-point value.
-            toml::Value::Integer(n) if n.unsigned_abs() <= 1 << 53 => {
-                return Ok(Value::Number(*n as f64));
+            ValueKind::Text(text) => Ok(Value::Text(text.clone())),
+            ValueKind::Bool(flag) => Ok(Value::Text(flag.to_string())),
+            ValueKind::Number(value) => {
+                let written = self.text.get(node.span.clone()).unwrap_or("");
+                let is_integer = !written.contains(['.', 'e', 'E']);
+                let digits = parse_count(written.trim_start_matches('-'));
+                let beyond = digits.map_or(value.abs() > EXACT as f64, |n| n > EXACT);
+                if is_integer && beyond {
+                    let message =
+                        format!("`{key}` must be a whole number of at most 2^53, got {written}");
+                    return Err(node.out_of_range(message));
+                }
+                Ok(Value::Number(*value))
             }
-            toml::Value::Float(n) if n.is_finite() => return Ok(Value::Number(*n)),
-            toml::Value::Integer(n) => format!("must be a whole number of at most 2^53, got {n}"),
-            toml::Value::Float(n) => format!("must be finite, got {n}"),
-            other => {
-                let kind = other.type_str();
-                format!("must be a number or a text, got a value of type {kind}")
-            }
-        };
-        Err(self.wrong(key, what))
+            _ => Err(node.wrong_type(format!("`{key}` must be a number or a text"))),
+        }
     }
 
-    fn values(&self, key: &Key, value: &toml::Value) -> Result<Vec<Value>, SweepError> {
-        let values: Vec<Value> = match value {
-            toml::Value::Array(values) => {
-                let values = values.iter().map(|value| self.value(key, value));
+    fn values(&self, (key, span, node): &Entry<'_>) -> Result<Vec<Value>, Diagnostic> {
+        let values: Vec<Value> = match &node.kind {
+            ValueKind::Array(items) => {
+                let values = items.iter().map(|item| self.value(key, item));
                 values.collect::<Result<_, _>>()?
             }
-            toml::Value::Table(_) => self.span(key, value)?,
-            single => vec![self.value(key, single)?],
+            ValueKind::Table(_) => self.range(key, node)?,
+            _ => vec![self.value(key, node)?],
         };
         if values.is_empty() {
-            return Err(self.wrong(key, "has no values"));
+            let message = format!("`{key}` has no values");
+            return Err(Diagnostic::at(&node.span, message, "empty"));
         }
         let mut seen = HashSet::new();
         if let Some(twice) = values.iter().find(|value| !seen.insert(value.to_string())) {
-            return Err(self.wrong(key, format!("has {twice} twice")));
+            let message = format!("`{key}` has {twice} twice");
+            return Err(Diagnostic::at(span, message, "remove one of them"));
         }
         Ok(values)
     }
 
-    fn span(&self, key: &Key, value: &toml::Value) -> Result<Vec<Value>, SweepError> {
-        let wrong = |what: String| self.wrong(key, what);
-        let span = Span::deserialize(value.clone()).map_err(|error| {
-            let message = error.message();
-            wrong(format!(
-                "must be a list, or {{ from = A, to = B, steps = N, scale = \"linear\" or \"log\" }}: {message}"
-            ))
-        })?;
-        let (from, to, steps) = (span.from, span.to, span.steps);
-        if !(from.is_finite() && to.is_finite() && (2..=MOST_VALUES).contains(&steps)) {
-            return Err(wrong(format!(
-                "must go from a number to a number in 2 to {MOST_VALUES} steps, got {from} to {to} in {steps}"
-            )));
+    /// Evenly spaced values between two ends.
+    fn range(&self, key: &Key, node: &SpannedValue) -> Result<Vec<Value>, Diagnostic> {
+        const FORM: &str =
+            "a range is { from = A, to = B, steps = N, scale = \"linear\" or \"log\" }";
+        let fields = Fields::of(node, "a range of values", &["from", "to", "steps", "scale"])?;
+        let need = |name: &str| {
+            fields.get(name).ok_or_else(|| {
+                let message = format!("the range of `{key}` has no `{name}`");
+                Diagnostic::at(&node.span, message, "not given here").help(FORM)
+            })
+        };
+        let end = |name: &str| number(need(name)?, name);
+        let (from, to) = (end("from")?, end("to")?);
+        let steps = self.count(need("steps")?, "steps", 2)?;
+        let wrong = |message: String| Err(Diagnostic::at(&node.span, message, "this range"));
+        if steps > MOST_VALUES {
+            return wrong(format!(
+                "`{key}` must have 2 to {MOST_VALUES} steps, got {steps}"
+            ));
         }
-        let last = f64::from(steps - 1);
-        let at = |i: u32| {
-            let share = f64::from(i) / last;
-            match span.scale {
+        let is_log = match fields.get("scale").map(|node| (node, text(node, "scale"))) {
+            None => false,
+            Some((node, scale)) => match scale?.as_str() {
+                "linear" => false,
+                "log" => true,
+                other => {
+                    let message = format!("`scale` must be `linear` or `log`, got `{other}`");
+                    let error = Diagnostic::at(&node.span, message, "unknown scale");
+                    return Err(error.suggest(other, ["linear", "log"]));
+                }
+            },
+        };
+        if is_log && !(from > 0.0 && to > 0.0) {
+            return wrong(format!(
+                "`{key}` needs ends above 0 on a log scale, got {from} to {to}"
+            ));
+        }
+        let last = (steps - 1) as f64;
+        let at = |i: u64| {
+            let share = i as f64 / last;
+            match is_log {
                 // The ends are exact.
                 _ if i == 0 => from,
                 _ if i == steps - 1 => to,
-                Scale::Linear => rounded(from + (to - from) * share),
-                Scale::Log => rounded(from * libm::pow(to / from, share)),
+                false => rounded(from + (to - from) * share),
+                true => rounded(from * libm::pow(to / from, share)),
             }
         };
-        if matches!(span.scale, Scale::Log) && !(from > 0.0 && to > 0.0) {
-            return Err(wrong(format!(
-                "needs ends above 0 on a log scale, got {from} to {to}"
-            )));
-        }
         let values: Vec<f64> = (0..steps).map(at).collect();
         if values.iter().any(|value| !value.is_finite()) {
-            return Err(wrong(format!(
-                "has ends too far apart to be divided, got {from} to {to}"
-            )));
+            return wrong(format!(
+                "`{key}` has ends too far apart to be divided, got {from} to {to}"
+            ));
         }
         Ok(values.into_iter().map(Value::Number).collect())
+    }
+}
+
+fn list<'a>(
+    node: &'a SpannedValue,
+    field: &str,
+    of: &str,
+) -> Result<&'a [SpannedValue], Diagnostic> {
+    match &node.kind {
+        ValueKind::Array(items) => Ok(items),
+        _ => Err(node.wrong_type(format!("`{field}` must be a list of {of}"))),
+    }
+}
+
+fn paths<'a>(
+    path: Vec<String>,
+    key: &SpannedKey,
+    node: &'a SpannedValue,
+    entries: &mut Vec<Entry<'a>>,
+) {
+    match &node.kind {
+        // A range, even an incomplete one, is a value and not a path.
+        ValueKind::Table(inside)
+            if !inside.is_empty() && node.field("from").is_none() && node.field("to").is_none() =>
+        {
+            for (name, value) in inside {
+                let mut longer = path.clone();
+                longer.push(name.name.clone());
+                paths(longer, name, value, entries);
+            }
+        }
+        _ => {
+            // A parameter is identified by its name alone.
+            let path = match path.as_slice() {
+                [first, name] if first == "parameters" => vec![name.clone()],
+                _ => path,
+            };
+            entries.push((Key::Problem(path), key.span.clone(), node));
+        }
     }
 }
 

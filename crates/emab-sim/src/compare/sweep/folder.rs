@@ -9,14 +9,21 @@ use serde::{Deserialize, Serialize};
 use super::cell::{Sweep, SweepCell, SweepCellResult};
 use super::file::{SweepError, SweepFile};
 use crate::VERSION;
+use crate::experiment::folder_content::{
+    FolderContent, ResultKind, SWEEP as MANIFEST, SWEEP_CELLS as CELLS, SWEEP_TABLE,
+};
 use crate::experiment::merge::{ShardFolder, check_shards};
-use crate::experiment::result_folder::{Folder, FolderError, SWEEP_MANIFEST as MANIFEST, quoted};
-use crate::experiment::run_folder::contains_run;
+use crate::experiment::result_folder::{Folder, FolderError, quoted};
 use crate::shard::Shard;
 
-const CELLS: &str = "cells.jsonl";
 /// The tables, and the plots that `emab plot` adds.
-const TABLES: [&str; 4] = ["sweep.csv", "sweep.parquet", "sweep.svg", "sweep.png"];
+const TABLES: [&str; 5] = [
+    SWEEP_TABLE,
+    "sweep.parquet",
+    "sweep.svg",
+    "sweep.png",
+    "sweep.pdf",
+];
 
 /// A sweep as saved in its folder: enough to read it again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,6 +65,22 @@ impl Manifest {
         Ok(problem)
     }
 
+    /// In what `this` sweep differs so that no cell is the same, as text.
+    fn difference(&self, this: &Manifest) -> Option<String> {
+        if self.shard != this.shard {
+            return Some(match this.shard {
+                Shard::WHOLE => "this call has all cells".into(),
+                shard => format!("this call is shard {shard}"),
+            });
+        }
+        (self.version != this.version).then(|| {
+            format!(
+                "it was begun by emab {}, and this is emab {}, whose random numbers may differ",
+                self.version, this.version
+            )
+        })
+    }
+
     /// The sweep.
     pub fn sweep(&self) -> Result<Sweep, SweepFolderError> {
         let problem = self.problem()?;
@@ -82,52 +105,67 @@ pub struct SweepFolder {
     folder: Folder,
 }
 
+/// What [`SweepFolder::begin`] found.
+pub struct BegunSweep {
+    /// The folder.
+    pub folder: SweepFolder,
+    /// The finished cells of the sweep.
+    pub done: Vec<SweepCellResult>,
+    /// The number of finished cells of other sweeps, which were removed.
+    pub removed: usize,
+    /// Whether the folder has all cells of this sweep; nothing is written then.
+    pub finished: bool,
+}
+
 impl SweepFolder {
-    /// Takes a folder for a sweep and returns the cells that it has already, with the number of cells of other sweeps.
-    /// Fails if the folder contains a run, another shard, only cells of another sweep, or cells of another version.
+    /// Takes a folder for a sweep and finds the cells that it has already. Fails if a finished cell is not in this sweep, or
+    /// if the folder contains something else: another result, another shard, or cells of another version. With `force`
+    /// these are removed; finished cells of this sweep are kept.
     pub fn begin(
         folder: Folder,
         sweep: &Sweep,
         manifest: &Manifest,
-    ) -> Result<(SweepFolder, Vec<SweepCellResult>, usize), FolderError> {
-        let path = quoted(folder.path());
-        let conflict = |what: String| Err(FolderError::Conflict(what));
-        if contains_run(&folder) {
-            return conflict(format!(
-                "{path} contains results of `emab run`; choose another folder"
-            ));
-        }
-        let (mut done, mut others) = (Vec::new(), 0);
-        if folder.has(MANIFEST) {
-            let before: Manifest = folder.read_sealed(MANIFEST)?;
-            if before.shard != manifest.shard {
-                return conflict(format!(
-                    "{path} contains shard {}, and this is shard {}; choose another folder for it",
-                    before.shard, manifest.shard
-                ));
-            }
-            if before.version != manifest.version {
-                return conflict(format!(
-                    "{path} was begun by emab {}, and this is emab {}, whose random numbers may differ; choose another folder",
-                    before.version, manifest.version
-                ));
-            }
+        force: bool,
+    ) -> Result<BegunSweep, FolderError> {
+        let content = FolderContent::read(&folder)?;
+        let before = content.only(ResultKind::Sweep);
+        let before = before.filter(|_| folder.has(MANIFEST));
+        let before = before.map(|_| folder.read_sealed::<Manifest>(MANIFEST));
+        let before = before.transpose()?;
+        let mut difference = before
+            .as_ref()
+            .and_then(|before| before.difference(manifest));
+        let before = before.filter(|_| difference.is_none());
+        let (mut done, mut removed) = (Vec::new(), 0);
+        if before.is_some() {
             let all = folder.read_sealed_lines(CELLS)?;
             let count = all.len();
             done = cells_of(sweep, all);
-            others = count - done.len();
-            if done.is_empty() && count > 0 {
-                return conflict(format!(
-                    "{path} contains {count} cells of another sweep; choose another folder, or remove its {CELLS}"
-                ));
+            removed = count - done.len();
+        }
+        if removed > 0 {
+            difference = Some(format!("{removed} of them are not in this sweep"));
+        }
+        if before.is_none() || (removed > 0 && !force) {
+            content.make_room(&folder, ResultKind::Sweep, difference.as_deref(), force)?;
+        }
+        let mut share = sweep.share(manifest.shard);
+        let has: HashSet<u64> = done.iter().map(|result| result.number).collect();
+        let finished = before.is_some_and(|before| before.hash == manifest.hash)
+            && share.all(|cell| has.contains(&cell.number));
+        if !finished {
+            for name in TABLES {
+                folder.remove(name)?;
             }
+            folder.write_sealed(MANIFEST, manifest)?;
+            folder.write_sealed_lines(CELLS, &done)?;
         }
-        for name in TABLES {
-            folder.remove(name)?;
-        }
-        folder.write_sealed(MANIFEST, manifest)?;
-        folder.write_sealed_lines(CELLS, &done)?;
-        Ok((SweepFolder { folder }, done, others))
+        Ok(BegunSweep {
+            folder: SweepFolder { folder },
+            done,
+            removed,
+            finished,
+        })
     }
 
     /// The folder.
@@ -182,12 +220,13 @@ fn cells_of(sweep: &Sweep, all: Vec<SweepCellResult>) -> Vec<SweepCellResult> {
     known
 }
 
-/// Merges the finished shards of a sweep into a folder. Fails if shards are missing, unfinished or of different sweeps,
-/// or if the folder contains something else.
+/// Merges the finished shards of a sweep into a folder, which [`SweepFolder::begin`] takes. Fails if shards are missing,
+/// unfinished or of different sweeps.
 pub fn merge_sweeps(
     folders: &[Folder],
     out: impl FnOnce() -> Result<Folder, FolderError>,
-) -> Result<(Sweep, SweepFolder, Vec<SweepCellResult>), SweepFolderError> {
+    force: bool,
+) -> Result<(Sweep, BegunSweep), SweepFolderError> {
     let conflict = |what: String| SweepFolderError::Folder(FolderError::Conflict(what));
     if let Some(other) = folders.iter().find(|folder| !folder.has(MANIFEST)) {
         return Err(conflict(format!(
@@ -228,25 +267,8 @@ pub fn merge_sweeps(
         let results = results.into_iter();
         done.extend(results.filter(|result| mine.contains(&result.number)));
     }
-    let out = out()?;
-    check_target(&out, &manifest)?;
     manifest.shard = Shard::WHOLE;
-    out.write_sealed(MANIFEST, &manifest)?;
-    Ok((sweep, SweepFolder { folder: out }, done))
-}
-
-/// Fails if a folder contains anything but this sweep, undivided.
-fn check_target(out: &Folder, sweep: &Manifest) -> Result<(), FolderError> {
-    let before = out.has(MANIFEST).then(|| out.read_sealed(MANIFEST));
-    let before: Option<Manifest> = before.transpose()?;
-    let what = match before {
-        Some(before) if before.hash != sweep.hash => "another sweep".into(),
-        Some(before) if before.shard != Shard::WHOLE => format!("shard {}", before.shard),
-        _ if contains_run(out) => "results of `emab run`".into(),
-        _ => return Ok(()),
-    };
-    Err(FolderError::Conflict(format!(
-        "{} contains {what}; choose another folder for the result",
-        quoted(out.path())
-    )))
+    let mut begun = SweepFolder::begin(out()?, &sweep, &manifest, force)?;
+    begun.done = done;
+    Ok((sweep, begun))
 }

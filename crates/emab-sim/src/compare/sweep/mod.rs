@@ -13,6 +13,6 @@ mod table;
 pub use cell::{Sweep, SweepCell, SweepCellResult, Value};
 pub use file::{SweepError, SweepFile};
 pub use folder::{
-    Manifest, SweepFolder, SweepFolderError, contains_sweep, merge_sweeps, read_sweep,
+    BegunSweep, Manifest, SweepFolder, SweepFolderError, contains_sweep, merge_sweeps, read_sweep,
 };
 pub use table::columns;

@@ -69,17 +69,19 @@ pub fn columns(cells: &[SweepCellResult], varied: &[String], runs: u64) -> Vec<C
     for (name, of) in curve {
         add(name, numbers(&|cell, i| of(&cell.result.curve[i])));
     }
-    // Causes are known only at the last checkpoint.
+    // Causes and stuck runs are known only at the last checkpoint.
+    let last = |cell: &SweepCellResult, i| i + 1 == cell.result.curve.len();
     let causes: [(&str, CauseValue); 3] = [
         ("early_stop", |causes| causes.early_stop),
         ("late_stop", |causes| causes.late_stop),
         ("wrong_action", |causes| causes.wrong_action),
     ];
     for (name, of) in causes {
-        let last = |cell: &SweepCellResult, i| i + 1 == cell.result.curve.len();
         let value = |cell: &SweepCellResult, i| last(cell, i).then(|| of(&cell.result.causes));
         add(name, numbers(&value));
     }
+    let stuck = |cell: &SweepCellResult, i| cell.result.stuck.filter(|_| last(cell, i));
+    add("stuck", numbers(&stuck));
     let benchmark = |cell: &SweepCellResult, _| Some(cell.reference.benchmark_value);
     add("benchmark_value", numbers(&benchmark));
     let optimum = |cell: &SweepCellResult, _| cell.reference.optimal_value;

@@ -75,7 +75,7 @@ fn gains(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<f64>, Learner
         |one: f64, other: f64| (one - other).abs() <= 1e-9 * (1.0 + one.abs().max(other.abs()));
     let step_state = |pair| {
         let (t, x) = graph.step_state(pair);
-        format!("t = {t}, x = {x}")
+        format!("t = {t}, x = {}", spec.states().name(x))
     };
 
     let mut worth: HashMap<&[usize], usize> = HashMap::new();
@@ -160,6 +160,7 @@ fn items(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, 
             let item = graph.action(edge);
             if known.iter().any(|taken| taken / 2 == item) {
                 let name = problem.spec().actions().name(item);
+                let x = problem.spec().states().name(x);
                 return Err(inapplicable(format!(
                     "an item is taken once at most, and `{name}` may be taken again at t = {t}, x = {x} (a mask \
                      `allowed` can forbid it)"
@@ -178,6 +179,7 @@ fn items(graph: &TransitionGraph, problem: &Problem) -> Result<Vec<Vec<usize>>, 
                     Some(other) if *other == after => {}
                     Some(_) => {
                         let (t, x) = graph.step_state(next);
+                        let x = problem.spec().states().name(x);
                         return Err(inapplicable(format!(
                             "the state must tell which items were taken and which of them work, and t = {t}, \
                              x = {x} can be reached with different ones"

@@ -49,7 +49,7 @@ impl fmt::Debug for UserDefined {
 /// let config = LearnerConfig::parse("feedbal:sigma2=0.05", &LearnerDefaults::default()).unwrap();
 /// assert_eq!(config.label(), "feedbal:sigma2=0.05");
 /// let wrong = LearnerConfig::parse("feedball", &LearnerDefaults::default()).unwrap_err();
-/// assert_eq!(wrong.to_string(), "unknown learner `feedball`, did you mean `feedbal`?; `emab learners` lists them");
+/// assert_eq!(wrong.to_string(), "unknown learner `feedball` (did you mean `feedbal`?); `emab learners` lists them");
 /// ```
 #[derive(Clone, Debug)]
 pub struct LearnerConfig {
@@ -144,10 +144,9 @@ impl LearnerConfig {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let name = name.trim();
         let entry = CATALOGUE.iter().find(|entry| entry.name == name);
-        let entry = entry.copied().ok_or_else(|| LearnerError::Unknown {
-            name: name.into(),
-            near: nearest(name, CATALOGUE.iter().map(|entry| entry.name)),
-        })?;
+        let entry = entry
+            .copied()
+            .ok_or_else(|| LearnerError::Unknown { name: name.into() })?;
         let mut given: Vec<(&str, &str)> = Vec::new();
         for part in settings.split(',').filter(|part| !part.trim().is_empty()) {
             let (key, value) = part
@@ -307,27 +306,4 @@ impl LearnerConfig {
             problem: problem.filter(|_| self.entry.access != Access::Spec),
         }
     }
-}
-
-/// The name with the smallest edit distance to `word`, if it is small enough for a suggestion.
-pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let names = names.into_iter().map(|name| (distance(word, name), name));
-    let near = names.filter(|(distance, name)| *distance <= 1 + name.len() / 4);
-    near.min().map(|(_, name)| name)
-}
-
-/// The Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, c) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, d) in b.iter().enumerate() {
-            let replace = diagonal + usize::from(c != *d);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

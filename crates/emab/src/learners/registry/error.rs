@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use crate::learners::TooManyArms;
+use crate::input::did_you_mean;
+use crate::learners::{CATALOGUE, TooManyArms};
 use crate::oracle::OracleError;
 use crate::parameter::ParameterError;
 
@@ -12,13 +13,11 @@ pub enum LearnerError {
     /// Unknown learner.
     #[error(
         "unknown learner `{name}`{}; `emab learners` lists them",
-        near.map_or(String::new(), |near| format!(", did you mean `{near}`?"))
+        did_you_mean(name, CATALOGUE.iter().map(|entry| entry.name))
     )]
     Unknown {
         /// The given name.
         name: String,
-        /// The closest known name.
-        near: Option<&'static str>,
     },
     /// A user-defined learner that cannot be built, and the reason.
     #[error("learner `{0}`: {1}")]
@@ -27,7 +26,11 @@ pub enum LearnerError {
     #[error("learner `{0}`: `{1}` is not of the form key=value")]
     Form(String, String),
     /// Unknown parameter.
-    #[error("learner `{learner}` has no parameter `{name}`; {}", it_has(known))]
+    #[error(
+        "learner `{learner}` has no parameter `{name}`{}; {}",
+        did_you_mean(name, known.iter().copied()),
+        it_has(known)
+    )]
     UnknownParameter {
         /// The learner.
         learner: &'static str,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::input::parse_count;
 use crate::parameter::{Delta, FeedbackSpread, Sigma2};
 
 /// One parameter of a learner.
@@ -155,10 +156,9 @@ impl ParameterValue {
     /// Parses a value.
     pub(crate) fn read(text: &str) -> ParameterValue {
         // `inf` and `nan` parse as numbers; range checks reject them.
-        text.parse().map_or_else(
-            |_| ParameterValue::Word(text.into()),
-            ParameterValue::Number,
-        )
+        let number = text.parse().ok();
+        let number = number.or_else(|| parse_count(text).ok().map(|count| count as f64));
+        number.map_or_else(|| ParameterValue::Word(text.into()), ParameterValue::Number)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::entry::LearnerEntry;
 use super::parameter::ParameterValue;
+use crate::input::did_you_mean;
 use crate::learners::LearnerError;
 use crate::learners::{FeedBalParameters, Memory, Ties};
 use crate::parameter::{Delta, FeedbackSpread, ParameterError, Sigma2};
@@ -195,7 +196,8 @@ impl Settings<'_> {
         found.map_or_else(
             || {
                 let known = listed(words.iter().map(|(word, _)| *word), "or");
-                self.reject(name, format!("be {known}"), format!("`{got}`"))
+                let near = did_you_mean(&got, words.iter().map(|(word, _)| *word));
+                self.reject(name, format!("be {known}{near}"), format!("`{got}`"))
             },
             |(_, value)| Ok(*value),
         )

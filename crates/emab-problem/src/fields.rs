@@ -9,14 +9,14 @@ use crate::error::Diagnostic;
 use crate::spanned::{SpannedKey, SpannedValue, ValueKind};
 
 /// Fields of a section, by name.
-pub(crate) struct Fields<'a> {
+pub struct Fields<'a> {
     entries: &'a [(SpannedKey, SpannedValue)],
     place: &'static str,
 }
 
 impl<'a> Fields<'a> {
     /// Fails if the value is no table or has a field that is not in `known`.
-    pub(crate) fn of(
+    pub fn of(
         node: &'a SpannedValue,
         place: &'static str,
         known: &[&str],
@@ -38,12 +38,14 @@ impl<'a> Fields<'a> {
         Ok(Fields { entries, place })
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&'a SpannedValue> {
+    /// The value of a field.
+    pub fn get(&self, name: &str) -> Option<&'a SpannedValue> {
         let (_, node) = self.entries.iter().find(|(key, _)| key.name == name)?;
         Some(node)
     }
 
-    pub(super) fn need(&self, name: &str) -> Result<&'a SpannedValue, Diagnostic> {
+    /// The value of a field that must be given.
+    pub fn need(&self, name: &str) -> Result<&'a SpannedValue, Diagnostic> {
         self.get(name).ok_or_else(|| {
             let message = format!("{} has no `{name}`, which must be given", self.place);
             Diagnostic::without_span(message)
@@ -51,7 +53,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-pub(crate) fn text(node: &SpannedValue, field: &str) -> Result<String, Diagnostic> {
+/// A text without control characters.
+pub fn text(node: &SpannedValue, field: &str) -> Result<String, Diagnostic> {
     match &node.kind {
         ValueKind::Text(text) if text.chars().any(char::is_control) => {
             let message =
@@ -63,14 +66,15 @@ pub(crate) fn text(node: &SpannedValue, field: &str) -> Result<String, Diagnosti
     }
 }
 
-pub(crate) fn number(node: &SpannedValue, field: &str) -> Result<f64, Diagnostic> {
+/// A number.
+pub fn number(node: &SpannedValue, field: &str) -> Result<f64, Diagnostic> {
     match node.kind {
         ValueKind::Number(value) => Ok(value),
         _ => Err(node.wrong_type(format!("`{field}` must be a number"))),
     }
 }
 
-pub(super) fn count(node: &SpannedValue, field: &str) -> Result<usize, Diagnostic> {
+pub(crate) fn count(node: &SpannedValue, field: &str) -> Result<usize, Diagnostic> {
     match node.kind {
         // A double represents every integer below 2^53; the limits are far below that.
         ValueKind::Number(value) if value.fract() == 0.0 && (0.0..9e15).contains(&value) => {
@@ -88,7 +92,7 @@ pub(super) fn count(node: &SpannedValue, field: &str) -> Result<usize, Diagnosti
     }
 }
 
-pub(super) fn names(
+pub(crate) fn names(
     node: &SpannedValue,
     field: &str,
     prefix: &'static str,
