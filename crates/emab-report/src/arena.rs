@@ -1,8 +1,8 @@
 //! Comparison of learners as text and CSV: one table per problem, and one over all problems.
 
 use emab_sim::results::{
-    ArenaEntry, ArenaProblem, ArenaResult, ArenaSummary, Column, ExcludedLearner, Interval,
-    Measured, Ranking, Values,
+    ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary, Column, ExcludedLearner,
+    Interval, Measured, Ranking, ReferenceValues, Values,
 };
 
 use crate::csv_parquet::table_csv;
@@ -30,7 +30,7 @@ pub fn arena_text(result: &ArenaResult, width: usize) -> String {
     );
     if result.problems.len() <= SHOWN {
         for problem in &result.problems {
-            text += &format!("\n{}\n", problem_table(problem, result.runs).text(width));
+            text += &format!("\n{}\n", problem_text(problem, result.runs, width));
         }
     } else {
         text += &format!(
@@ -42,32 +42,26 @@ pub fn arena_text(result: &ArenaResult, width: usize) -> String {
         let tallied = result.tallied();
         text += &format!(
             "\n{}\n\n{}\n",
-            summary_table(&tallied).text(width),
-            ratios_table(&tallied).text(width)
+            summary_text(&tallied, width),
+            ratios_text(&tallied, width)
         );
     }
     text
 }
 
-/// A table with sentences before and after it.
-pub(crate) struct ArenaTable {
-    pub(crate) head: Vec<String>,
-    pub(crate) header: Vec<&'static str>,
-    pub(crate) rows: Vec<Vec<String>>,
-    pub(crate) foot: Vec<String>,
-}
+/// A header and rows.
+pub(crate) type Rows = (Vec<&'static str>, Vec<Vec<String>>);
 
-impl ArenaTable {
-    fn text(&self, width: usize) -> String {
-        let head = self.head.iter().map(|sentence| wrap(sentence, width));
-        let rows = table(&self.header, &self.rows, width);
-        let lines = head.chain([rows]).chain(self.foot.iter().cloned());
-        lines.collect::<Vec<_>>().join("\n")
-    }
+fn ratios_text(tallied: &[ArenaSummary], width: usize) -> String {
+    let (header, rows) = ratios_rows(tallied);
+    let head = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
+                divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
 }
 
 /// The ratios of each learner to FeedBAL over all problems.
-pub(crate) fn ratios_table(tallied: &[ArenaSummary]) -> ArenaTable {
+pub(crate) fn ratios_rows(tallied: &[ArenaSummary]) -> Rows {
     let interval = |it: Interval, factor: f64, unit: &str| {
         let shown =
             |value: f64| format!("{:.*}", if unit.is_empty() { 2 } else { 0 }, factor * value);
@@ -119,24 +113,32 @@ pub(crate) fn ratios_table(tallied: &[ArenaSummary]) -> ArenaTable {
         "problems",
         "vs optimum, geometric mean",
     ];
-    let head = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
-                divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
-    ArenaTable {
-        head: vec![head.into()],
-        header: header.to_vec(),
-        rows,
-        foot: Vec::new(),
-    }
+    (header.to_vec(), rows)
 }
 
-/// One problem: values, learners, and learners left out.
-pub(crate) fn problem_table(problem: &ArenaProblem, runs: u64) -> ArenaTable {
-    let ground = &problem.ground;
+/// The value of the optimal policy, if it exceeds the benchmark's.
+fn better(values: &ReferenceValues) -> Option<f64> {
+    let optimal = values.optimal_value;
+    optimal.filter(|optimum| *optimum > values.benchmark_value + 1e-9 * optimum.abs())
+}
+
+/// The learners on one problem, the least regret first.
+pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
+    let optimum = better(&problem.ground.values).is_some();
+    let mut header = vec!["learner", "regret"];
+    if optimum {
+        header.push("vs optimum");
+    }
+    header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
+    let entries = problem.learners.iter();
+    let rows = entries.map(|entry| row(entry, optimum, runs)).collect();
+    (header, rows)
+}
+
+/// The values and conditions of a problem, as sentences.
+pub(crate) fn problem_lead(ground: &ArenaSetting) -> String {
     let values = &ground.values;
-    let better = values
-        .optimal_value
-        .filter(|optimum| *optimum > values.benchmark_value + 1e-9 * optimum.abs());
-    let earns = match (better, values.optimal_value) {
+    let earns = match (better(values), values.optimal_value) {
         (Some(optimum), _) => format!(", the optimal policy {}", number(optimum)),
         (None, Some(_)) => ", as the optimal policy does".into(),
         (None, None) => "; the optimal policy is not known".into(),
@@ -145,25 +147,29 @@ pub(crate) fn problem_table(problem: &ArenaProblem, runs: u64) -> ArenaTable {
         0.0 => number(values.benchmark_value),
         stderr => confidence(values.benchmark_value, stderr, u64::MAX),
     };
-    let mut header = vec!["learner", "regret"];
-    if better.is_some() {
-        header.push("vs optimum");
-    }
-    header.extend(["less feedbal's", "gain", "ns/step", "KiB", ""]);
-    let entries = problem.learners.iter();
-    let rows: Vec<Vec<String>> = entries
-        .map(|entry| row(entry, better.is_some(), runs))
-        .collect();
     let name = &ground.problem;
-    let mut head = vec![format!(
-        "{name}: the benchmark earns {value} an episode{earns}"
-    )];
+    let mut text = format!("{name}: the benchmark earns {value} an episode{earns}\n");
     if !ground.conditions.is_none() {
-        head.push(format!("under {}", ground.conditions));
+        text += &format!("under {}\n", ground.conditions);
     }
     if values.estimator == "paired" {
-        head.push("regret is estimated: the benchmark is played beside, on the same draws".into());
+        text += "regret is estimated: the benchmark is played beside, on the same draws\n";
     }
+    text
+}
+
+/// One problem: values, learners, and learners left out.
+fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
+    let (header, rows) = problem_rows(problem, runs);
+    let mut text = problem_lead(&problem.ground) + &table(&header, &rows, width);
+    for sentence in left_out(problem) {
+        text += &format!("\n{sentence}");
+    }
+    text
+}
+
+/// The learners that do not apply to a problem, one sentence for each reason.
+pub(crate) fn left_out(problem: &ArenaProblem) -> Vec<String> {
     // One line per reason: several settings of a learner share it.
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for left in &problem.left_out {
@@ -172,14 +178,9 @@ pub(crate) fn problem_table(problem: &ArenaProblem, runs: u64) -> ArenaTable {
             None => reasons.push((&left.why, vec![&left.label])),
         }
     }
-    let left_out =
+    let sentence =
         |(why, labels): (&str, Vec<&str>)| format!("Left out: {}: {why}", labels.join(", "));
-    ArenaTable {
-        head,
-        header,
-        rows,
-        foot: reasons.into_iter().map(left_out).collect(),
-    }
+    reasons.into_iter().map(sentence).collect()
 }
 
 fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
@@ -213,8 +214,16 @@ fn digits(value: f64) -> String {
     }
 }
 
+fn summary_text(tallied: &[ArenaSummary], width: usize) -> String {
+    let (header, rows) = summary_rows(tallied);
+    let head = "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired \
+                difference, each by itself: of twenty that make no difference one seems to.";
+    let head = wrap(head, width);
+    format!("{head}\n{}", table(&header, &rows, width))
+}
+
 /// Summary of each learner over all problems.
-pub(crate) fn summary_table(tallied: &[ArenaSummary]) -> ArenaTable {
+pub(crate) fn summary_rows(tallied: &[ArenaSummary]) -> Rows {
     let row = |one: &ArenaSummary| {
         let place = format!("{:.2}", one.place);
         let counts = [one.best, one.within_noise, one.better, one.worse];
@@ -234,14 +243,7 @@ pub(crate) fn summary_table(tallied: &[ArenaSummary]) -> ArenaTable {
         "worse",
         "",
     ];
-    let head = "Over all problems, by mean place: 0 is first everywhere, 1 last. Against feedbal by 95 % intervals of the paired \
-                difference, each by itself: of twenty that make no difference one seems to.";
-    ArenaTable {
-        head: vec![head.into()],
-        header: header.to_vec(),
-        rows,
-        foot: Vec::new(),
-    }
+    (header.to_vec(), rows)
 }
 
 /// CSV with one row per problem and learner; learners left out have the reason as a note.

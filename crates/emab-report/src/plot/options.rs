@@ -90,7 +90,7 @@ impl AxisRange {
     fn violated_rule(&self, log: bool) -> Option<String> {
         let shown = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
         let got = format!("got {}:{}", shown(self.from), shown(self.to));
-        if self.ends().any(|end| !(end.abs() <= LIMIT)) {
+        if !self.ends().all(|end| end.abs() <= LIMIT) {
             return Some(format!("its ends must be finite (at most 1e305), {got}"));
         }
         if log && self.ends().any(|end| end <= 0.0) {

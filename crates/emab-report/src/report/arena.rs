@@ -3,7 +3,7 @@
 use emab_sim::results::{ArenaEntry, ArenaProblem, ArenaResult};
 
 use super::{Figure, count, repeat};
-use crate::arena::{ArenaTable, problem_table, ratios_table, summary_table};
+use crate::arena::{left_out, problem_lead, problem_rows, ratios_rows, summary_rows};
 use crate::document::Block;
 use crate::plot::{arena_options, draw_arena};
 use crate::text_table::number;
@@ -11,6 +11,12 @@ use crate::text_table::number;
 const RANKING: &str = "`best` is the least mean regret of the learners that see only episodes; `within noise` marks those whose difference to \
     the best, run by run, has 0 in its 95 % interval. `less feedbal's` is the difference to feedbal run by run. Each interval holds by \
     itself: of twenty comparisons without a difference, one is expected to show one.";
+
+const SUMMARY: &str = "Over all problems, by mean place: 0 is first everywhere, 1 last. `better than feedbal` and `worse` count the problems on \
+    which the 95 % interval of the paired difference excludes 0.";
+
+const RATIOS: &str = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy divided by \
+    feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
 
 pub(super) fn blocks(result: &ArenaResult, command: &str) -> Vec<Block> {
     let mut blocks = vec![Block::Text(format!(
@@ -23,8 +29,12 @@ pub(super) fn blocks(result: &ArenaResult, command: &str) -> Vec<Block> {
     if result.problems.len() > 1 {
         let tallied = result.tallied();
         blocks.push(Block::Heading("Ranking over all problems".into()));
-        blocks.extend(table(summary_table(&tallied)));
-        blocks.extend(table(ratios_table(&tallied)));
+        let (header, rows) = summary_rows(&tallied);
+        blocks.push(Block::table(header, rows));
+        blocks.push(Block::Text(SUMMARY.into()));
+        let (header, rows) = ratios_rows(&tallied);
+        blocks.push(Block::table(header, rows));
+        blocks.push(Block::Text(RATIOS.into()));
     }
     blocks.push(Block::Heading("Loss beside feedbal's".into()));
     let figure = Figure {
@@ -61,21 +71,27 @@ pub(super) fn blocks(result: &ArenaResult, command: &str) -> Vec<Block> {
 }
 
 fn of_problem(problem: &ArenaProblem, runs: u64) -> Vec<Block> {
+    let lead = problem_lead(&problem.ground);
     let name = &problem.ground.problem;
-    let mut blocks = vec![Block::Heading(name.clone())];
-    blocks.extend(table(problem_table(problem, runs)));
+    let sentences = lead.strip_prefix(name).unwrap_or(&lead);
+    let sentences = sentences.trim_start_matches(": ").trim_end();
+    let (header, rows) = problem_rows(problem, runs);
+    let mut blocks = vec![
+        Block::Heading(name.clone()),
+        Block::Text(format!("{}.", capitalised(&sentences.replace('\n', "; ")))),
+        Block::table(header, rows),
+    ];
+    let left = left_out(problem);
+    if !left.is_empty() {
+        blocks.push(Block::List(left));
+    }
     blocks
 }
 
-fn table(table: ArenaTable) -> Vec<Block> {
-    let mut blocks = vec![
-        Block::Text(format!("{}.", table.head.join("; ").trim_end_matches('.'))),
-        Block::table(table.header, table.rows),
-    ];
-    if !table.foot.is_empty() {
-        blocks.push(Block::List(table.foot));
-    }
-    blocks
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// The numbers of the figure.

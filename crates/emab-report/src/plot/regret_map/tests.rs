@@ -1,6 +1,6 @@
 use super::super::grid::colour::{ColourScale, luminance};
 use super::super::grid::text::{shorten, width, wrap};
-use super::super::tests::{check_texts, rects, svg, texts, words};
+use super::super::tests::{check_texts, rects, shade, svg, texts, words};
 use super::*;
 
 fn place(t: usize, x: usize) -> StateRegret {

@@ -54,17 +54,6 @@ impl Manifest {
         }
     }
 
-    /// The manifest of a folder.
-    pub fn read(folder: &Folder) -> Result<Manifest, FolderError> {
-        folder.read_sealed(MANIFEST)
-    }
-
-    /// The problem file, before any parameter is varied.
-    pub fn problem(&self) -> Result<ProblemFile, FolderError> {
-        let problem = ProblemFile::parse_as(Format::Json, "problem.json", &self.problem)?;
-        Ok(problem)
-    }
-
     /// In what `this` sweep differs so that no cell is the same, as text.
     fn difference(&self, this: &Manifest) -> Option<String> {
         if self.shard != this.shard {
@@ -79,6 +68,17 @@ impl Manifest {
                 self.version, this.version
             )
         })
+    }
+
+    /// The manifest of a folder.
+    pub fn read(folder: &Folder) -> Result<Manifest, FolderError> {
+        folder.read_sealed(MANIFEST)
+    }
+
+    /// The problem file, before any parameter is varied.
+    pub fn problem(&self) -> Result<ProblemFile, FolderError> {
+        let problem = ProblemFile::parse_as(Format::Json, "problem.json", &self.problem)?;
+        Ok(problem)
     }
 
     /// The sweep.
