@@ -93,9 +93,17 @@ fn nothing_is_replaced_unasked() {
     // The same page again.
     dir.emab("report @/run");
     dir.write("run/report.html", "mine");
-    dir.rejects("report @/run", 2, "report.html exists | --force");
+    dir.rejects(
+        "report @/run",
+        2,
+        "report.html exists and has other content | --force",
+    );
     assert_eq!(dir.text("run/report.html"), "mine");
     dir.emab("report @/run --force");
+    // A run in place of the run removes the report of the former.
+    dir.emab("run parity --episodes 10 --runs 2 --out @/run --force");
+    assert!(!dir.exists("run/report.html"));
+    dir.emab("report @/run");
     assert!(dir.text("run/report.html").starts_with("<!DOCTYPE html>"));
 }
 

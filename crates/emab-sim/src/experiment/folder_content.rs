@@ -42,6 +42,10 @@ pub enum ResultKind {
 impl ResultKind {
     /// Whether results of this kind may have a file of this name.
     pub(super) fn owns(self, name: &str) -> bool {
+        // Of `emab report` or `emab reproduce`.
+        if name == "report.html" {
+            return true;
+        }
         let (files, pictures): (&[&str], &[&str]) = match self {
             ResultKind::UnfinishedRun | ResultKind::RunShard | ResultKind::Run => {
                 let files = &[
@@ -66,7 +70,7 @@ impl ResultKind {
             ),
             ResultKind::Arena => (&[ARENA_CELLS, "arena.json", "arena.csv"], &["arena"]),
             ResultKind::Reproduction => (
-                &[REPRODUCTION, REPORT, "report.html"],
+                &[REPRODUCTION, REPORT],
                 &[
                     "figure1",
                     "figure2",
