@@ -146,7 +146,7 @@ fn a_verification_simulates_missing_values() {
     let failed = |document: serde_json::Value| document["promises"][0]["broken"].clone();
     assert!(json(&job).get("conditions").is_none());
     let under = json(&format!("{job} --condition missing_costs=0.8:0"));
-    assert_eq!(under["conditions"], json!({"missing_costs": [0.8, 0]}));
+    assert_eq!(under["conditions"], json!({"missing_costs": [0.8, 0.0]}));
     assert_ne!(failed(under.clone()), failed(json(&job)), "{under}");
     // Those of the file as well; its other conditions are noted.
     let dir = TestDir::new();
