@@ -88,7 +88,11 @@ fn rejects_invalid_calls() {
     dir.write("tokens.json", "[{\"id\": 7}]");
     for call in ["list", "new z --role admin", "revoke x"] {
         let call = format!("token {call} --tokens @/tokens.json");
-        dir.rejects(&call, 2, "tokens.json is invalid");
+        dir.rejects(
+            &call,
+            2,
+            "tokens.json is invalid | `/0/id` must be a text, got 7",
+        );
     }
     assert_eq!(dir.text("tokens.json"), "[{\"id\": 7}]");
     let call = "token new x --role viewer --tokens @/tokens.json/tokens.json";

@@ -132,7 +132,7 @@ async fn a_correction_that_makes_later_steps_impossible_is_rejected() {
         tell p 1 blood positive
         tell p 2 scan positive
         amend-step p 1 {"feedback": "negative", "reason": "x"} -> 422 ~ step 2 would be in state `clear`
-        amend-step p 1 {"action": "cut", "reason": "x"} -> 422 /action ~ it has `blood`, `scan`
+        amend-step p 1 {"action": "cut", "reason": "x"} -> 422 /action ~ there are `blood`, `scan`
         amend-step p 1 {"feedback": "negative"} -> 400 ~ reason
         amend-step p 1 {"feedback": "negative", "reason": " "} -> 422 /reason
         amend-step p 3 {"feedback": "negative", "reason": "x"} -> 404 ~ steps 1 to 2, not 3
