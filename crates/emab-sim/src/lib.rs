@@ -26,7 +26,7 @@ pub use engine::tally::Tally;
 pub use error::SimError;
 pub use experiment::{
     Begun, BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder,
-    FileError, Finish, Folder, FolderContent, FolderError, FoundResult, LearnerSource,
+    FileError, Finish, Folder, FolderContent, FolderError, FoundResult, GENERATOR, LearnerSource,
     LearnerState, MergedRun, NewFile, PlannedRun, ProblemSource, Progress, REPRODUCTION,
     RecordReader, RecordWriter, ResultKind, Resumed, RunFolder, RunPlan, RunSink, State,
     check_checkpoints, has_result, log_spaced, merge_runs, quoted, read_result, save_result,

@@ -173,6 +173,28 @@ fn files_of_other_programs_are_kept() {
 }
 
 #[test]
+fn a_report_is_replaced_with_its_result() {
+    let dir = TestDir::new();
+    let run = "run parity --episodes 20 --runs 3 --out @/out";
+    dir.emab(run);
+    dir.emab("report @/out");
+    dir.emab("report @/out");
+    assert!(dir.emab(run).contains("already; nothing is computed"));
+    assert!(dir.exists("out/report.html"));
+    dir.emab(&format!("{run} --seed 2 --force"));
+    assert!(!dir.exists("out/report.html"));
+    // A page of another program stays.
+    dir.write("out/report.html", "<title>mine</title>");
+    dir.rejects(
+        "report @/out",
+        2,
+        "report.html exists and has other content | --force",
+    );
+    dir.emab(&format!("{run} --force"));
+    assert_eq!(dir.text("out/report.html"), "<title>mine</title>");
+}
+
+#[test]
 fn a_file_is_replaced_only_on_request() {
     let dir = TestDir::new();
     dir.emab("run parity --episodes 20 --runs 3 --out @/run");

@@ -1,5 +1,6 @@
 //! Reports as one HTML page: no script, no resource from elsewhere.
 
+use emab_sim::GENERATOR;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Block, Document, claim_rows};
@@ -27,6 +28,7 @@ impl Document {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    (PreEscaped(GENERATOR))
                     title { (self.title) }
                     style { (PreEscaped(STYLE)) }
                 }

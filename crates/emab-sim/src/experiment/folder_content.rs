@@ -22,6 +22,11 @@ pub const REPRODUCTION: &str = "reproduction.json";
 /// Its report, by which a reproduction of an earlier version is recognised.
 const REPORT: &str = "report.md";
 
+/// The page of `emab report DIR`, in the folder of any result.
+const PAGE: &str = "report.html";
+/// What every page of emab contains, so that it is known from pages of other programs.
+pub const GENERATOR: &str = "<meta name=\"generator\" content=\"emab\">";
+
 /// A kind of result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultKind {
@@ -42,10 +47,6 @@ pub enum ResultKind {
 impl ResultKind {
     /// Whether results of this kind may have a file of this name.
     pub(super) fn owns(self, name: &str) -> bool {
-        // Of `emab report` or `emab reproduce`.
-        if name == "report.html" {
-            return true;
-        }
         let (files, pictures): (&[&str], &[&str]) = match self {
             ResultKind::UnfinishedRun | ResultKind::RunShard | ResultKind::Run => {
                 let files = &[
@@ -68,9 +69,12 @@ impl ResultKind {
                 &[SWEEP, SWEEP_CELLS, SWEEP_TABLE, "sweep.parquet"],
                 &["sweep"],
             ),
-            ResultKind::Arena => (&[ARENA_CELLS, "arena.json", "arena.csv"], &["arena"]),
+            ResultKind::Arena => (
+                &[ARENA_CELLS, "arena.json", "arena.csv", "pairs.csv"],
+                &["arena"],
+            ),
             ResultKind::Reproduction => (
-                &[REPRODUCTION, REPORT],
+                &[REPRODUCTION, REPORT, PAGE],
                 &[
                     "figure1",
                     "figure2",
@@ -141,7 +145,12 @@ impl FolderContent {
         for found in [run, sweep, arena, reproduction] {
             results.extend(found(folder).map_err(not_ours)?);
         }
-        let owned = |name: &String| results.iter().any(|one: &FoundResult| one.kind.owns(name));
+        let owned = |name: &String| {
+            let page =
+                || name == PAGE && folder.read(PAGE).is_ok_and(|page| page.contains(GENERATOR));
+            let owns = |one: &FoundResult| one.kind.owns(name);
+            results.iter().any(owns) || (!results.is_empty() && page())
+        };
         let (mut files, others): (Vec<String>, _) = folder.files()?.into_iter().partition(owned);
         // An interrupted removal leaves a result that is recognised.
         let identifying = [

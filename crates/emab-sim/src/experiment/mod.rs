@@ -22,7 +22,7 @@ mod tests;
 
 pub use builder::{BuildError, CHECKED_PAIRS, ExperimentBuilder, LearnerSource, ProblemSource};
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
-pub use folder_content::{FolderContent, FoundResult, REPRODUCTION, ResultKind};
+pub use folder_content::{FolderContent, FoundResult, GENERATOR, REPRODUCTION, ResultKind};
 pub use merge::{MergedRun, merge_runs};
 pub use new_file::{NewFile, write_file};
 pub use record_file::{RecordReader, RecordWriter};
