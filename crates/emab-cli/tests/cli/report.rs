@@ -47,7 +47,7 @@ fn every_kind_of_result_has_a_page() {
     dir.emab("report @/run @/sweep @/arena --out @/all.html");
     let page = dir.text("all.html");
     assert!(page.contains("The problems differ"));
-    assert_eq!(page.matches("How to repeat it").count(), 3);
+    assert_eq!(page.matches(">How to repeat it</h3>").count(), 3);
 }
 
 #[test]

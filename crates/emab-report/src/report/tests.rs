@@ -63,7 +63,7 @@ fn a_run_has_its_problem_soundness_bounds_and_command() {
     assert!(!html.contains("There is no figure"));
     // Means and quantiles over episodes, and where feedbal pays regret.
     assert_eq!(html.matches("<img").count(), 3);
-    assert_eq!(html.matches("Numbers of this figure").count(), 3);
+    assert_eq!(html.matches("<summary>Numbers of this figure").count(), 3);
 }
 
 #[test]
