@@ -38,6 +38,6 @@ pub use run_table::{
     regret_series, regret_table,
 };
 pub use runs_table::{
-    distribution_rows, distribution_table, final_regret, group_notes, stuck_share, write_runs,
+    distribution_rows, distribution_table, final_regret, group_notes, write_runs,
 };
 pub use text_table::{number, table, wrap};

@@ -62,7 +62,7 @@ pub fn final_regret(learner: &LearnerResult, runs: u64) -> String {
 }
 
 /// The share of stuck runs with its 95 % interval; empty where it is not known.
-pub fn stuck_share(learner: &LearnerResult, runs: u64) -> String {
+pub(crate) fn stuck_share(learner: &LearnerResult, runs: u64) -> String {
     let Some(share) = learner.stuck else {
         return String::new();
     };

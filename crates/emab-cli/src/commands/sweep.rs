@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 
 use emab_problem::ProblemFile;
-use emab_report::{final_regret, number, stuck_share, table, table_csv, table_parquet};
+use emab_report::{final_regret, number, table, table_csv, table_parquet};
 use emab_sim::compare::sweep::{
     BegunSweep, Manifest, Sweep, SweepCellResult, SweepFile, SweepFolder, columns,
 };
@@ -189,7 +189,8 @@ fn shown(sweep: &Sweep, done: &[SweepCellResult], saved: bool) -> String {
         let quantiles = learner.curve.last().and_then(|point| point.quantiles);
         row.push(final_regret(learner, sweep.file.runs));
         row.push(quantiles.map_or(String::new(), |quantiles| number(quantiles.q50)));
-        row.push(stuck_share(learner, sweep.file.runs));
+        let stuck = learner.stuck.map(|share| format!("{:.0} %", 100.0 * share));
+        row.push(stuck.unwrap_or_default());
         row
     });
     let rows: Vec<Vec<String>> = rows.collect();

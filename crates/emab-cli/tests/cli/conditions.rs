@@ -75,7 +75,7 @@ fn a_result_folder_states_conditions() {
     let job = under(&["delay=20", "drift=p:0.4@100-200"]);
     let result = dir.json(&format!("{job} --out @/whole"));
     let csv = dir.text("whole/curve.csv");
-    let header = "learner,episode,regret,stderr,gain,gain_stderr,regret_optimal,conditions\n";
+    let header = "learner,episode,regret,stderr,gain,gain_stderr,regret_optimal,q05,q25,q50,q75,q95,conditions\n";
     assert!(csv.starts_with(header), "{csv}");
     let conditions = ",\"delay=20 drift=p:0.4@100-200\"";
     assert!(csv.lines().nth(1).unwrap().ends_with(conditions), "{csv}");
@@ -159,8 +159,8 @@ fn a_verification_simulates_missing_values() {
         failed(dir.json(&format!("{job} --json {learner}"))),
         failed(under)
     );
-    let shown = dir.emab(job);
-    assert!(shown.contains("(delay=3) are ignored here"), "{shown}");
+    let (shown, notes) = said(&dir.call(job));
+    assert!(notes.contains("(delay=3) are ignored here"), "{notes}");
     assert!(
         shown.contains("conditions: missing_costs=0.8:0\n"),
         "{shown}"

@@ -172,7 +172,19 @@ fn results_of_earlier_versions_can_be_read() {
     let run = "run coverage --learner optimal --episodes 500 --runs 10 --json";
     let result = dir.json(&format!("{run} --out @/run"));
     let csv = dir.text("run/curve.csv");
-    let last = csv.lines().last().unwrap().rsplit(',').next().unwrap();
+    let column = csv
+        .lines()
+        .next()
+        .unwrap()
+        .split(',')
+        .position(|name| name == "regret_optimal");
+    let last = csv
+        .lines()
+        .last()
+        .unwrap()
+        .split(',')
+        .nth(column.unwrap())
+        .unwrap();
     let curve = result["learners"][0]["curve"].as_array().unwrap();
     let expected = curve.last().unwrap()["regret_optimal"].as_f64().unwrap();
     assert_eq!(last.parse::<f64>().unwrap(), expected);

@@ -1,5 +1,6 @@
 //! `emab reproduce`, with few runs.
 
+use crate::common::said;
 use crate::test_dir::TestDir;
 
 /// Next to no runs: nothing can be decided that needs an error, and nothing is NaN.
@@ -92,11 +93,11 @@ fn reproduces_with_few_runs() {
 fn prints_a_summary_or_everything() {
     let dir = TestDir::new();
     let call = "reproduce --runs 10 --episodes 50 --out @";
-    let summary = dir.emab(call);
+    let (summary, _) = said(&dir.call(call));
     let lines = summary.lines().count();
     assert!(lines <= 50, "{lines} lines: {summary}");
     assert!(summary.contains("Does not hold:") && summary.contains("`--full`"));
     assert!(summary.lines().all(|line| line.chars().count() <= 100));
-    let full = dir.emab(&format!("{call} --full"));
+    let (full, _) = said(&dir.call(&format!("{call} --full")));
     assert!(full.lines().count() > 4 * lines, "{full}");
 }

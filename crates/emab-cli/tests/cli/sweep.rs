@@ -14,7 +14,8 @@ fn merged_shards_of_a_sweep_are_byte_identical() {
     dir.emab("sweep @/sweep.toml --out @/whole --threads 1");
     let csv = dir.text("whole/sweep.csv");
     let header = "cell,learner,problem.p,learner.sigma2,problem.horizon,label,runs,seed,episode,regret,stderr,gain,\
-                  gain_stderr,regret_optimal,early_stop,late_stop,wrong_action,benchmark_value,optimal_value,estimator";
+                  gain_stderr,regret_optimal,q05,q25,q50,q75,q95,early_stop,late_stop,wrong_action,stuck,benchmark_value,\
+                  optimal_value,estimator";
     assert_eq!(csv.lines().next().unwrap(), header);
     // 6 of the grid and one of the list for feedbal; ucb1v has no sigma2, and 2 and one.
     assert_eq!(csv.lines().count(), 1 + 2 * (7 + 3));
@@ -313,7 +314,7 @@ fn plots_a_sweep() {
 
     for (call, words) in cases(
         "
-        --x q                  => `q` does not vary in this sweep; the varied parameters are problem.p, learner.sigma2
+        --x q                  => `q` does not vary in this sweep (did you mean `p`?); the varied parameters are problem.p, learner.sigma2
         --y learner.p          => `learner.p` does not vary
         --x p --y problem.p    => --x and --y are both `problem.p`
         --where q=1            => `q` does not vary

@@ -238,7 +238,7 @@ fn a_bound_is_drawn_only_where_a_theorem_applies() {
     dir.rejects("plot @ --bound", 2, "is not the problem of the run");
     // What is not ours stays, and what was drawn of the old run goes.
     dir.write("places-of-interest.svg", "mine");
-    dir.emab(&format!("{run} --learner random"));
+    dir.emab(&format!("{run} --learner random --force"));
     assert!(dir.exists("places-of-interest.svg"));
     assert!(!dir.exists("bound.svg"));
     dir.rejects("plot @ --bound", 2, "no theorem covers other learners");

@@ -50,8 +50,8 @@ impl SavedCell {
         }
     }
 
-    /// Whether it is the result of a cell, or of a round of its runs.
-    fn is_part_of(&self, cell: &Cell) -> bool {
+    /// Whether it is the result of a cell, or, with `rounds`, of some of its runs.
+    fn is_of(&self, cell: &Cell, rounds: bool) -> bool {
         let parameters = cell.learner.parameters();
         let result = &self.cell;
         let set = |(name, value): &(&str, _)| result.parameters.get(*name) == Some(value);
@@ -59,7 +59,7 @@ impl SavedCell {
         self.version == VERSION
             && self.problem_hash == cell.problem.hash()
             && (self.episodes, self.seed) == (cell.episodes, cell.seed)
-            && (self.shard.is_some() || self.runs == cell.runs)
+            && (rounds || (self.runs == cell.runs && self.shard.is_none()))
             && self.ranked_at == ranked_at
             && result.label == cell.learner.label()
             && result.parameters.len() == parameters.len()
@@ -74,11 +74,12 @@ pub struct ArenaFolder {
 }
 
 impl ArenaFolder {
-    /// Takes a folder for an arena of these cells, and reads those that are finished. Fails if a finished cell is not one of
+    /// Takes a folder for an arena of these cells, played in one go or in rounds, and reads those that are finished. Fails if a finished cell is not one of
     /// them, if the folder contains something else, or if a cell is damaged. With `force` the others are removed.
     pub fn begin<'a>(
         folder: Folder,
         cells: impl Iterator<Item = &'a Cell> + Clone,
+        rounds: bool,
         force: bool,
     ) -> Result<ArenaFolder, FolderError> {
         let content = FolderContent::read(&folder)?;
@@ -88,7 +89,7 @@ impl ArenaFolder {
             false => Vec::new(),
         };
         let count = saved.len();
-        saved.retain(|one| cells.clone().any(|cell| one.is_part_of(cell)));
+        saved.retain(|one| cells.clone().any(|cell| one.is_of(cell, rounds)));
         let others = count - saved.len();
         if !same || (others > 0 && !force) {
             let difference = format!("{others} of them are not in this call");
@@ -100,7 +101,7 @@ impl ArenaFolder {
             folder.write_sealed_lines(CELLS, &saved)?;
         }
         let folder = ArenaFolder { folder, saved };
-        let begun = |cell| folder.saved.iter().any(|one| one.is_part_of(cell));
+        let begun = |cell| folder.saved.iter().any(|one| one.is_of(cell, rounds));
         if !cells.clone().all(begun) {
             for name in TABLES {
                 folder.folder.remove(name)?;
@@ -118,7 +119,7 @@ impl ArenaFolder {
     pub fn find(&self, cell: &Cell) -> Option<ArenaCellResult> {
         let sought = Some(cell.shard).filter(|shard| *shard != Shard::WHOLE);
         let same = |saved: &&SavedCell| {
-            saved.is_part_of(cell)
+            saved.is_of(cell, true)
                 && (saved.runs, saved.shard) == (cell.runs, sought)
                 && saved.cell.finals.len() as u64 == cell.share()
         };
