@@ -152,9 +152,9 @@ pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
         "growth",
         "median",
         "stuck",
+        "",
         "ns/step",
         "KiB",
-        "",
     ]);
     let entries = problem.learners.iter();
     let rows = entries.map(|entry| row(entry, optimum, runs)).collect();
@@ -251,8 +251,8 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
     row.push(entry.minus_feedbal.map(measured).unwrap_or_default());
     row.push(growth.unwrap_or_else(|| "-".into()));
     row.push(entry.quantiles.map(|at| number(at.q50)).unwrap_or_default());
-    row.extend([stuck.unwrap_or_default(), digits(entry.nanoseconds)]);
-    row.extend([memory.unwrap_or_default(), notes.join(", ")]);
+    row.extend([stuck.unwrap_or_default(), notes.join(", ")]);
+    row.extend([digits(entry.nanoseconds), memory.unwrap_or_default()]);
     row
 }
 

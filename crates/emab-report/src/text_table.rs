@@ -225,7 +225,7 @@ fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut joins = false;
     for part in text.split(' ').filter(|part| !part.is_empty()) {
-        let sign = part == "±" || part.starts_with('%');
+        let sign = part == "±" || part.starts_with(['%', '†']);
         match words.last_mut() {
             Some(last) if sign || joins => *last = format!("{last} {part}"),
             _ => words.push(part.into()),

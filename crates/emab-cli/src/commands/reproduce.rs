@@ -67,13 +67,14 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
             settings.episodes
         );
     }
+    let full = match args.full {
+        true => "",
+        false => "; `--full` prints every claim",
+    };
     text += &format!(
-        "\nMeasured in {seconds:.1} s. Look at {0}/report.html; {0}/report.md is the same.",
+        "\nMeasured in {seconds:.1} s{full}.\nThe report with its figures is {0}/report.html; {0}/report.md is the same.",
         folder.path().display()
     );
-    if !args.full {
-        text += " `--full` prints every claim.";
-    }
     terminal::print(&text)
 }
 
