@@ -57,7 +57,9 @@ def run(
             progress=progress,
         )
     found = with_conditions(problem, conditions)
-    experiment = prepare(found, learners, runs=runs, episodes=episodes, seed=seed, checkpoints=checkpoints, record_at=record_at)
+    experiment = prepare(
+        found, learners, runs=runs, episodes=episodes, seed=seed, checkpoints=checkpoints, record_at=record_at
+    )
     with progress_bar(progress, "running") as report:
         experiment.run(threads, report)
     return Result.of_experiment(experiment, found)

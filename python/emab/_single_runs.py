@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 class SingleRuns:
     """Regret and gain of every run of a learner, at the recorded episodes.
 
-    >>> runs = emab.run("resource", runs=20, episodes=1000, record_at=[100]).single_runs("feedbal")
+    >>> result = emab.run("resource", runs=20, episodes=1000, record_at=[100])
+    >>> runs = result.single_runs("feedbal")
     >>> runs
     SingleRuns('feedbal', 20 runs, episodes 100, 1000)
     >>> runs.regret.shape
     (20, 2)
-    >>> bool(np.isclose(np.median(runs.final_regret), emab.run("resource", runs=20, episodes=1000).curve("feedbal").q50[-1]))
+    >>> bool(np.median(runs.final_regret) == result.curve("feedbal").q50[-1])
     True
     """
 
@@ -74,7 +75,9 @@ class SingleRuns:
 def of_experiment(experiment: Experiment, labels: list[str]) -> list[SingleRuns]:
     """Return the runs of all learners."""
     episode = np.array(experiment.recorded_episodes, dtype=np.uint64)
-    return [SingleRuns(label, run, episode, *rest) for label, (run, *rest) in zip(labels, experiment.runs(), strict=True)]
+    return [
+        SingleRuns(label, run, episode, *rest) for label, (run, *rest) in zip(labels, experiment.runs(), strict=True)
+    ]
 
 
 def read(path: Path) -> list[SingleRuns]:

@@ -116,8 +116,8 @@ class SweepResult:
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> None:
         """Write ``sweep.csv`` and ``sweep.parquet`` into a folder, which is created if needed.
 
-        Nothing is written if the folder contains the same tables. Another result of emab there is a ``FileExistsError``,
-        and ``force`` replaces it.
+        Nothing is written if the folder contains the same tables. Another result of emab there is a
+        ``FileExistsError``, and ``force`` replaces it.
         """
         files = [("sweep.csv", self.csv.encode()), ("sweep.parquet", self.parquet)]
         save_result(folder, "sweep", files, force)

@@ -140,7 +140,7 @@ fn episodes_have_their_start_where_there_are_several() {
     };
     assert_eq!(first(line(r#""start":"high_3","#)), [19]);
     assert_eq!(first(line(r#""start":19,"#)), [19]);
-    let expected = "expected one of `low_3`, `medium_3`, `high_3`";
+    let expected = "one of `low_3`, `medium_3`, `high_3`";
     for (start, what) in [
         ("", "is not given"),
         (r#""start":"high_4","#, "begins in state `high_4`"),
@@ -220,7 +220,7 @@ fn rejects_invalid_lines_with_their_number() {
     let (head, past) = small();
     // A change of the episode, or a line in its place, and the message.
     const CASES: &str = r#"
-]} -> | EOF while parsing
+]} -> | it ends before a list is closed
 cont -> run | there is no action `run`
 "cont" -> 1 | there is no action 1: indices are 0 to 0
 "cont" -> 0.5 | got 0.5
