@@ -75,9 +75,8 @@ class SingleRuns:
 def of_experiment(experiment: Experiment, labels: list[str]) -> list[SingleRuns]:
     """Return the runs of all learners."""
     episode = np.array(experiment.recorded_episodes, dtype=np.uint64)
-    return [
-        SingleRuns(label, run, episode, *rest) for label, (run, *rest) in zip(labels, experiment.runs(), strict=True)
-    ]
+    found = zip(labels, experiment.runs(), strict=True)
+    return [SingleRuns(label, run, episode, regret, gain, stuck) for label, (run, regret, gain, stuck) in found]
 
 
 def read(path: Path) -> list[SingleRuns]:

@@ -159,7 +159,7 @@ fn episodes_have_their_start_where_there_are_several() {
     assert_eq!(written(&SavedLearner::read(one.as_bytes()).unwrap()), text);
     let error = error(one.replace(r#""start":"low""#, r#""start":"even""#));
     assert!(
-        error.contains("begins in state `even`: expected `low`"),
+        error.contains("begins in state `even`: it must be `low`"),
         "{error}"
     );
 }

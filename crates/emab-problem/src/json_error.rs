@@ -10,7 +10,7 @@ use serde_json::error::Category;
 /// let error = |text| json_error(&serde_json::from_str::<Vec<u64>>(text).unwrap_err(), "`/steps`");
 /// assert_eq!(error("3"), "`/steps` must be a list, got 3; write it in brackets, such as [1, 2]");
 /// assert_eq!(error("[\"3\"]"), "`/steps` must be a whole number from 0 on, got the text `3`; write it without quotes");
-/// assert_eq!(error("[1, 2"), "this is not JSON (character 6): it ends before a list is closed");
+/// assert_eq!(error("[1, 2"), "this is not JSON (character 5): it ends before a list is closed");
 /// ```
 pub fn json_error(error: &serde_json::Error, subject: &str) -> String {
     let message = message(error);
@@ -176,8 +176,9 @@ fn kind_of(expected: &str) -> (String, Kind) {
             Some(("enum", _)) => ("a text", Kind::Text),
             Some(("tuple", _)) => ("a list", Kind::List),
             _ => {
-                let length = other.strip_prefix("an array of length ");
-                if let Some(length) = length {
+                let lengths = ["an array of length ", "a tuple of size "];
+                let mut lengths = lengths.iter().filter_map(|kind| other.strip_prefix(kind));
+                if let Some(length) = lengths.next() {
                     return (format!("a list of {length} values"), Kind::List);
                 }
                 // Words of our own.
