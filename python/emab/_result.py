@@ -166,7 +166,12 @@ class Result:
      learner   regret (95 %)   by early stop   late stop   wrong action   gain/episode
     ───────────────────────────────────────────────────────────────────────────────────
      feedbal          28 ± 0              19           0              9         6.9720
-     random       5,697 ± 49           3,651           0          2,046         1.3027
+     random       5,697 ± 52           3,651           0          2,046         1.3027
+    Quantiles of the final regret over the 20 runs:
+     learner       5 %      25 %    median      75 %      95 %   stuck runs (95 %)
+    ─────────────────────────────────────────────────────────────────────────────────
+     feedbal        28        28        28        28        28   0.0 % (0.0 to 16.8)
+     random    5,535.6   5,644.5   5,688.5   5,751.5   5,907.3   0.0 % (0.0 to 16.8)
     >>> result.curve("feedbal").regret.shape == result.curve("feedbal").episode.shape
     True
     """

@@ -1,5 +1,6 @@
 """Helpers that several test modules share."""
 
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ def command(*arguments, code=0, cwd=None):
         text=True,
         encoding="utf-8",
         cwd=cwd,
+        env={**os.environ, "COLUMNS": "1000"},
         check=False,
     )
     assert done.returncode == code, done.stderr

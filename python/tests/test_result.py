@@ -119,7 +119,7 @@ def test_unknown_values_are_null(result, tmp_path):
     assert unknown.to_polars()["regret_optimal"].to_list() == [None]
     assert unknown.to_arrow()["regret_optimal"].to_pylist() == [None]
     unknown.save(tmp_path)
-    assert (tmp_path / "curve.csv").read_text().splitlines()[1] == '"l",1,0.0000001,0,100000000000000000,0.5,'
+    assert (tmp_path / "curve.csv").read_text().splitlines()[1] == '"l",1,0.0000001,0,100000000000000000,0.5,,,,,,'
     assert "the benchmark earns 1.50 ± 0.49 an episode" in repr(unknown)
 
 

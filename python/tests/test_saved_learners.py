@@ -170,13 +170,13 @@ def changed(line, **fields):
         (lambda lines: [], r"line 1: the file is empty"),
         (lambda lines: ["hello"], r"line 1: this is no JSON object; a saved learner begins"),
         (lambda lines: ["[1]"], r"line 1: this is no JSON object; a saved learner begins"),
-        (lambda lines: [lines[0][:-9]], r"line 1: EOF while parsing"),
+        (lambda lines: [lines[0][:-9]], r"line 1: this is not JSON .*it ends before"),
         (lambda lines: [changed(lines[0], emab_learner=99)], r"line 1: the format is 99, .* reads format 1"),
         (lambda lines: [changed(lines[0], learner=3)], r"line 1: .* must be a text, got 3; write it in double quotes"),
         (lambda lines: [changed(lines[0], problem={})], r"in the problem of the learner: .*`horizon`"),
         (lambda lines: [changed(lines[0], problem={"horizon": 0})], r"in the problem of the learner"),
-        (lambda lines: [*lines[:3], lines[3][:-5]], r"line 4: EOF while parsing"),
-        (lambda lines: [*lines[:3], "", "null"], r"line 5: expected a JSON object, an episode or a question, got null"),
+        (lambda lines: [*lines[:3], lines[3][:-5]], r"line 4: this is not JSON .*it ends before a list is closed"),
+        (lambda lines: [*lines[:3], "", "null"], r"line 5: the line must be a JSON object, an episode or a question, got null"),
         (lambda lines: [*lines[:2], '{"ask": [0, 0]}'], r"line 3: `ask` is \[0, 0\]: steps are 1 to 4"),
         (lambda lines: [*lines[:2], '{"ask": [1, 99999]}'], r"line 3: `ask` is \[1, 99999\]: .* states 0 to 242"),
         (lambda lines: [lines[0], changed(lines[1], actions=["no"], **ONE)], r"line 2: there is no action .no"),
@@ -198,7 +198,7 @@ def test_rejects_a_damaged_file_with_its_line(damage, message, tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("feedball", r"unknown learner `feedball`, did you mean `feedbal`"), ("feedbal:delta=2", r"`delta` must lie in")],
+    [("feedball", r"unknown learner `feedball` \(did you mean `feedbal`"), ("feedbal:delta=2", r"`delta` must lie in")],
 )
 def test_rejects_an_invalid_learner_in_a_file(line, message, tmp_path):
     path = tmp_path / "damaged.jsonl"

@@ -287,9 +287,9 @@ def test_rejects_an_object_that_is_no_simulator(run, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"runs": 0}, "`runs` must be from 1 to .*, got 0"),
-        ({"episodes": 0}, "`episodes` must be from 1 to .*, got 0"),
-        ({"seed": -1}, "`seed` must be from 0 to .*, got -1"),
+        ({"runs": 0}, "`runs` must be a whole number from 1 to .*, got 0"),
+        ({"episodes": 0}, "`episodes` must be a whole number from 1 to .*, got 0"),
+        ({"seed": -1}, "`seed` must be a whole number from 0 to .*, got -1"),
         ({"checkpoints": [0]}, "`checkpoints`: a checkpoint must be from 1 to the number of episodes, 10000, got 0"),
         ({"conditions": ["delay=3"]}, "`conditions` apply to problems only"),
         ({"learners": "nope"}, "unknown learner `nope`"),

@@ -140,7 +140,7 @@ def test_error_messages_are_those_of_the_command(tmp_path, monkeypatch, text):
         ({"problem": "resource", "rnus": 3}, "rnus"),
         ({"problem": "resource", "grid": [1]}, "`grid` must be a dictionary"),
         ({"problem": "resource", "grid": {"problem.p": object()}}, "`problem.p` must be made of"),
-        ({"problem": "resource", "grid": {"problem.p": [float("nan")]}}, "`problem.p` must be finite"),
+        ({"problem": "resource", "grid": {"problem.p": [float("nan")]}}, "every number must be finite, got NaN"),
         ({"problem": "resource", "cell": 3}, "`cell` must be a list"),
         ({"problem": "resource", "learners": [lambda spec: None]}, "<lambda> is code"),
     ],

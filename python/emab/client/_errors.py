@@ -99,7 +99,7 @@ class Invalid(Refused, ValueError):
 
     >>> client.study("clinic").open("p1").tell("surgery", "positive")
     Traceback (most recent call last):
-    emab.client.Invalid: this study has no action `surgery`; it has `blood`, `scan` (at /action of ...
+    emab.client.Invalid: this study has no action `surgery`; there are `blood`, `scan` (at /action of ...
     """
 
 

@@ -303,9 +303,9 @@ mod tests {
         ];
         let changed = changed.map(|(old, new, words)| (good.replace(old, new), words));
         let others = [
-            (String::new(), "line 1"),
-            ("{}".to_owned(), "line 1"),
-            (good[..good.len() / 2].to_owned(), "EOF"),
+            (String::new(), "it ends where a value belongs"),
+            ("{}".to_owned(), "must be"),
+            (good[..good.len() / 2].to_owned(), "it ends before"),
             (format!("[{one},{one}]"), "twice"),
         ];
         for (bad, words) in others.into_iter().chain(changed) {

@@ -25,7 +25,7 @@
 /// (0..100).for_each(|i| sequence.add(f64::from(i % 2)));
 /// // 0.5 in 100 observations with a standard deviation of 0.5: an interval for one time only has 1.96 * 0.05 = 0.098.
 /// assert_eq!(sequence.mean(), 0.5);
-/// assert!((sequence.half_width() - 0.1556).abs() < 1e-4);
+/// assert!((sequence.half_width() - 0.1587).abs() < 1e-4);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfidenceSequence {

@@ -206,7 +206,7 @@ async fn a_value_outside_the_range_of_the_study_is_an_outlier_with_a_reason() {
     for (range, pointer) in [
         (json!({"reward": [1, 0]}), "/outcome_range/reward"),
         (json!({"reward": [0, 1e200]}), "/outcome_range/reward"),
-        (json!({"rewards": [0, 1]}), "/outcome_range"),
+        (json!({"rewards": [0, 1]}), "/outcome_range/rewards"),
         (json!({}), "/outcome_range"),
         (json!([0, 1]), "/outcome_range"),
     ] {
