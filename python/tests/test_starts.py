@@ -198,7 +198,9 @@ def test_saved_learners_keep_the_start(tmp_path):
 
 def test_episodes_must_give_their_states():
     learner = emab.FeedBAL(RISK.spec)
-    with pytest.raises(ValueError, match="the state that the episode begins in is not given: it must be one of `low_3`"):
+    with pytest.raises(
+        ValueError, match="the state that the episode begins in is not given: it must be one of `low_3`"
+    ):
         learner.learn(emab.Episode(actions=[], feedbacks=[], costs=[], rewards=[1.0]))
     with pytest.raises(ValueError, match="begins in state `low_4`: it must be one of"):
         learner.learn(emab.Episode(states=[4], actions=[], feedbacks=[], costs=[], rewards=[1.0]))
