@@ -176,7 +176,7 @@ def changed(line, **fields):
         (lambda lines: [changed(lines[0], problem={})], r"in the problem of the learner: .*`horizon`"),
         (lambda lines: [changed(lines[0], problem={"horizon": 0})], r"in the problem of the learner"),
         (lambda lines: [*lines[:3], lines[3][:-5]], r"line 4: this is not JSON .*it ends before a list is closed"),
-        (lambda lines: [*lines[:3], "", "null"], r"line 5: the line must be a JSON object, an episode or a question, got null"),
+        (lambda lines: [*lines[:3], "", "null"], r"line 5: the line must be a JSON object, .*, got null"),
         (lambda lines: [*lines[:2], '{"ask": [0, 0]}'], r"line 3: `ask` is \[0, 0\]: steps are 1 to 4"),
         (lambda lines: [*lines[:2], '{"ask": [1, 99999]}'], r"line 3: `ask` is \[1, 99999\]: .* states 0 to 242"),
         (lambda lines: [lines[0], changed(lines[1], actions=["no"], **ONE)], r"line 2: there is no action .no"),
