@@ -32,7 +32,7 @@ pub use plot::{
     draw_sweep_lines, read_regret_map, regret_map_csv,
 };
 pub use policy::{policy_table, sequence_text};
-pub use report::{Content, Entry, RunContent, SweepContent, report};
+pub use report::{ArenaContent, Content, Entry, RunContent, SweepContent, report};
 pub use run_table::{
     bound_note, bound_series, confidence, curve_csv, quantile_series, regret_cells, regret_rows,
     regret_series, regret_table,

@@ -3,8 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use emab_report::{Content, Entry, RunContent, SweepContent, read_regret_map, report as document};
-use emab_sim::background::{ProblemSummary, RunBackground, arena_command, run_command};
+use emab_report::{
+    ArenaContent, Content, Entry, RunContent, SweepContent, read_regret_map, report as document,
+};
+use emab_sim::background::{
+    ProblemSummary, RunBackground, arena_command, arena_warnings, run_command,
+};
 use emab_sim::compare::sweep::{Manifest, contains_sweep, read_sweep};
 use emab_sim::{Folder, has_result, quoted, read_result, write_file};
 use serde_json::json;
@@ -55,7 +59,9 @@ fn entry(path: &Path) -> Result<Entry, CommandError> {
     } else if contains_arena(&folder) {
         let result = read_arena(&folder)?;
         let command = arena_command(&result);
-        (Content::Arena(result.into()), command)
+        let warnings = arena_warnings(&result);
+        let content = ArenaContent { result, warnings };
+        (Content::Arena(content.into()), command)
     } else {
         return Err(CommandError::input(format!(
             "{} contains no finished result: it has no run.json, sweep.json or arena.json, which `emab run`, `emab sweep` and \
@@ -104,6 +110,7 @@ fn sweep(folder: &Folder) -> Result<(Content, String), CommandError> {
     let command = format!("emab sweep {}", quoted(Path::new(&manifest.file)));
     let content = SweepContent {
         plot: sweep_plot(folder),
+        warnings: sweep.warnings()?,
         version: manifest.version,
         text: manifest.text,
         sweep,

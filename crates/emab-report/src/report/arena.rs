@@ -2,7 +2,7 @@
 
 use emab_sim::results::{ArenaEntry, ArenaProblem, ArenaResult};
 
-use super::{Figure, count, repeat};
+use super::{ArenaContent, Figure, count, repeat, soundness};
 use crate::arena::{left_out, problem_lead, problem_rows, ratios_rows, summary_rows};
 use crate::document::Block;
 use crate::plot::{arena_options, draw_arena};
@@ -18,7 +18,8 @@ const SUMMARY: &str = "Over all problems, by mean place: 0 is first everywhere, 
 const RATIOS: &str = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy divided by \
     feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
 
-pub(super) fn blocks(result: &ArenaResult, command: &str) -> Vec<Block> {
+pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
+    let result = &content.result;
     let mut blocks = vec![Block::Text(format!(
         "{} of {} for each learner, seed {}. All learners use the same random numbers, so that they are compared run by run; ± is a 95 % \
          interval over the runs.",
@@ -54,6 +55,7 @@ pub(super) fn blocks(result: &ArenaResult, command: &str) -> Vec<Block> {
             .flat_map(|problem| of_problem(problem, result.runs))
             .collect(),
     ));
+    blocks.extend(soundness(&content.warnings));
     blocks.extend(learners(result));
     let facts = vec![
         ("version", format!("emab {}", result.version)),

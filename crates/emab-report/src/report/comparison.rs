@@ -52,6 +52,7 @@ fn row(entry: &Entry) -> Row<'_> {
             }
         }
         Content::Arena(arena) => {
+            let arena = &arena.result;
             let grounds = || arena.problems.iter().map(|problem| &problem.ground);
             let names: Vec<&str> = grounds().map(|ground| ground.problem.as_str()).collect();
             let conditions: Option<&Conditions> = grounds().map(|ground| &ground.conditions).next();

@@ -38,7 +38,16 @@ pub enum Content {
     /// Of `emab sweep`.
     Sweep(Box<SweepContent>),
     /// Of `emab arena`.
-    Arena(Box<ArenaResult>),
+    Arena(Box<ArenaContent>),
+}
+
+/// The result of an arena, and what belongs to it.
+#[derive(Debug)]
+pub struct ArenaContent {
+    /// The result.
+    pub result: ArenaResult,
+    /// Warnings on confidence widths that are not sound.
+    pub warnings: Vec<String>,
 }
 
 /// The result of a run, and what belongs to it.
@@ -64,6 +73,8 @@ pub struct SweepContent {
     pub cells: Vec<SweepCellResult>,
     /// The problem, before any parameter is varied.
     pub problem: ProblemSummary,
+    /// Warnings on confidence widths that are not sound.
+    pub warnings: Vec<String>,
     /// The plot, as SVG, or why there is none.
     pub plot: Result<String, String>,
 }
@@ -83,7 +94,7 @@ impl Entry {
         match &self.content {
             Content::Run(run) => format!("Learners on {}", run.result.problem),
             Content::Sweep(sweep) => format!("Sweep of {}", sweep.problem.file.name()),
-            Content::Arena(arena) => match arena.problems.as_slice() {
+            Content::Arena(arena) => match arena.result.problems.as_slice() {
                 [one] => format!("Arena on {}", one.ground.problem),
                 several => format!("Arena on {} problems", several.len()),
             },
@@ -179,4 +190,16 @@ fn percent(share: f64) -> String {
 fn count(n: u64, noun: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
     format!("{} {noun}{s}", crate::text_table::number(n as f64))
+}
+
+/// The warnings on confidence widths of a sweep or an arena.
+fn soundness(warnings: &[String]) -> Vec<Block> {
+    let heading = Block::Heading("Soundness".into());
+    match warnings.is_empty() {
+        true => vec![
+            heading,
+            Block::Text("No confidence width is known to be unsound on these problems.".into()),
+        ],
+        false => vec![heading, Block::List(warnings.to_vec())],
+    }
 }

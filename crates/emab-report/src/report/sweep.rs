@@ -2,7 +2,7 @@
 
 use emab_sim::compare::sweep::SweepCellResult;
 
-use super::{SweepContent, count, problem, repeat};
+use super::{SweepContent, count, problem, repeat, soundness};
 use crate::document::Block;
 use crate::run_table::confidence;
 use crate::runs_table::stuck_share;
@@ -57,6 +57,7 @@ pub(super) fn blocks(record: &SweepContent, command: &str) -> Vec<Block> {
         Err(why) => Block::Text(format!("There is no figure: {why}.")),
     });
     blocks.extend(tables(record));
+    blocks.extend(soundness(&record.warnings));
     blocks.extend(problem::blocks(&record.problem, None));
     let sweep_file = vec![
         Block::Text("The sweep file:".into()),

@@ -9,7 +9,7 @@ use crate::experiment::{log_spaced, quoted};
 use crate::results::{ArenaResult, RunResult};
 
 /// The built-in problem with this hash under these conditions, if there is one.
-fn builtin(hash: &str, conditions: &Conditions) -> Option<&'static str> {
+pub(super) fn builtin(hash: &str, conditions: &Conditions) -> Option<&'static str> {
     let same = |name: &str| {
         let file = ProblemFile::builtin(name)?.ok()?;
         let file = file.with_conditions(conditions).ok()?;
@@ -101,10 +101,21 @@ pub fn arena_command(result: &ArenaResult) -> String {
     for label in labels {
         words.extend(["--learner".into(), shell_word(label)]);
     }
+    let mut problems = result.problems.iter();
+    let pairs = problems.clone().find_map(|problem| problem.pairs.as_ref());
+    let ranked_at = problems.find_map(|problem| problem.ranked_at);
     words.push(format!(
         "--episodes {} --runs {} --seed {}",
-        result.episodes, result.runs, result.seed
+        result.episodes,
+        pairs.map_or(result.runs, |pairs| pairs.most_runs),
+        result.seed
     ));
+    if let Some(at) = ranked_at.filter(|at| *at != result.episodes) {
+        words.push(format!("--rank-at {at}"));
+    }
+    if let Some(pairs) = pairs {
+        words.push(format!("--until-decided --margin {}", pairs.margin));
+    }
     words.extend(conditions);
     words.join(" ")
 }
