@@ -81,8 +81,11 @@ fn ratios_text(tallied: &[ArenaSummary], width: usize) -> String {
 /// The ratios of each learner to FeedBAL over all problems.
 pub(crate) fn ratios_rows(tallied: &[ArenaSummary]) -> Rows {
     let interval = |it: Interval, factor: f64, unit: &str| {
-        let shown =
-            |value: f64| format!("{:.*}", if unit.is_empty() { 2 } else { 0 }, factor * value);
+        let decimals = if unit.is_empty() { 2 } else { 0 };
+        let shown = |value: f64| match factor * value {
+            large if large >= 1e6 => format!("{large:.1e}"),
+            value => format!("{value:.decimals$}"),
+        };
         match it.ends {
             Some((low, high)) => format!(
                 "{}{unit} ({} to {})",

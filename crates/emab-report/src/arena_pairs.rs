@@ -12,6 +12,29 @@ use crate::text_table::{number, table, wrap};
 /// With more pairs only those with the best learner and with FeedBAL are shown.
 const SHOWN: usize = 21;
 
+pub(crate) const PAIRS_HEADER: [&str; 4] = ["learner", "is", "than or to", "difference of regret"];
+
+/// The rows of a table of some of the pairs.
+pub(crate) fn pairs_rows(pairs: &ArenaPairs, shown: &[&LearnerPair]) -> Vec<Vec<String>> {
+    let row = |pair: &&LearnerPair| {
+        let shown = match pair.difference.ends {
+            Some((low, high)) => {
+                let value = pair.difference.value;
+                let places = decimals((high - low) / 2.0);
+                let text = |value| places.map_or_else(|| number(value), |d| fixed(value, d));
+                format!("{} ({} to {})", text(value), text(low), text(high))
+            }
+            None => number(pair.difference.value),
+        };
+        let verdict = match pair.verdict {
+            PairVerdict::Equivalent => format!("equivalent within {}", number(pairs.margin)),
+            verdict => verdict.words().into(),
+        };
+        vec![pair.first.clone(), verdict, pair.second.clone(), shown]
+    };
+    shown.iter().map(row).collect()
+}
+
 /// The pairs of a problem after this many runs.
 pub(crate) fn pairs_text(
     problem: &ArenaProblem,
@@ -35,34 +58,14 @@ pub(crate) fn pairs_text(
         .iter()
         .filter(|pair| all || named(&pair.first) || named(&pair.second))
         .collect();
-    let row = |pair: &&LearnerPair| {
-        let shown = match pair.difference.ends {
-            Some((low, high)) => {
-                let value = pair.difference.value;
-                let places = decimals((high - low) / 2.0);
-                let text = |value| places.map_or_else(|| number(value), |d| fixed(value, d));
-                format!("{} ({} to {})", text(value), text(low), text(high))
-            }
-            None => number(pair.difference.value),
-        };
-        let verdict = match pair.verdict {
-            PairVerdict::Equivalent => format!("equivalent within {}", number(pairs.margin)),
-            verdict => verdict.words().into(),
-        };
-        vec![pair.first.clone(), verdict, pair.second.clone(), shown]
-    };
-    let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
+    let rows = pairs_rows(pairs, &shown);
     let mut text = format!(
         "{runs} runs: {decided} of {} pairs decided, {} equivalent within {}, {open} undecided{end}\n",
         pairs.pairs.len(),
         count(PairVerdict::Equivalent),
         number(pairs.margin),
     );
-    text += &table(
-        &["learner", "is", "than or to", "difference of regret"],
-        &rows,
-        width,
-    );
+    text += &table(&PAIRS_HEADER, &rows, width);
     if shown.len() < pairs.pairs.len() {
         let hidden = pairs.pairs.len() - shown.len();
         text += &format!("\n{hidden} further pairs: pairs.csv with --out, or --json");

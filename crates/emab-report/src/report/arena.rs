@@ -4,6 +4,7 @@ use emab_sim::results::{ArenaEntry, ArenaProblem, ArenaResult};
 
 use super::{ArenaContent, Figure, count, repeat, soundness};
 use crate::arena::{left_out, problem_lead, problem_rows, ratios_rows, summary_rows};
+use crate::arena_pairs::{PAIRS_HEADER, pairs_rows};
 use crate::document::Block;
 use crate::plot::{arena_options, draw_arena};
 use crate::text_table::number;
@@ -83,6 +84,15 @@ fn of_problem(problem: &ArenaProblem, runs: u64) -> Vec<Block> {
         Block::Text(format!("{}.", capitalised(&sentences.replace('\n', "; ")))),
         Block::table(header, rows),
     ];
+    if let Some(pairs) = &problem.pairs {
+        blocks.push(Block::Text(format!(
+            "Pairs of learners, decided after {}. Their intervals hold together after every round, except with probability {} %.",
+            count(problem.runs.unwrap_or(runs), "run"),
+            number(100.0 * pairs.error)
+        )));
+        let all: Vec<_> = pairs.pairs.iter().collect();
+        blocks.push(Block::table(PAIRS_HEADER.to_vec(), pairs_rows(pairs, &all)));
+    }
     let left = left_out(problem);
     if !left.is_empty() {
         blocks.push(Block::List(left));

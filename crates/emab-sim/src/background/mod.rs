@@ -40,7 +40,10 @@ pub fn arena_warnings(result: &ArenaResult) -> Vec<String> {
             config.for_episodes(result.episodes).ok()
         });
         let words = unsound_learners(&model, None, &configs.collect::<Vec<_>>());
-        let named = |words: String| format!("{}: {words}", ground.problem);
+        let named = |words: String| {
+            let words = words.strip_prefix("warning: ").unwrap_or(&words);
+            format!("{}: {words}", ground.problem)
+        };
         all.extend(words.unwrap_or_default().into_iter().map(named));
     }
     all
