@@ -21,3 +21,4 @@ type Result<T> = std::result::Result<T, Error>;
 
 pub use environment::StoreKind;
 pub use load::client::RequestCounts;
+pub use load::event_key::KINDS;

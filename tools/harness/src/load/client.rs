@@ -130,6 +130,8 @@ pub(crate) struct EpisodeClient {
     pub episodes: u32,
     /// Changes of a study that this client requested.
     study_changes: u32,
+    /// Corrections that this client requested.
+    corrections: u32,
     open: Option<Episode>,
     /// Ended episodes whose outcome is not complete.
     ended: VecDeque<Episode>,
@@ -160,6 +162,7 @@ impl EpisodeClient {
             behaviour,
             episodes: 0,
             study_changes: 0,
+            corrections: 0,
             open: None,
             ended: VecDeque::new(),
             pending: None,
@@ -241,11 +244,14 @@ impl EpisodeClient {
         (episode.tell(rng), Expected::Decision(episode, true))
     }
 
-    /// A correction of an episode whose outcome was given.
+    /// A correction of an episode whose outcome was given. The kinds take turns, and clients begin with different ones, so
+    /// that short runs contain all of them.
     fn correct(&mut self, episode: Episode) -> (KeyedRequest, Expected) {
-        match (self.rng.below(10), episode.amend_step()) {
+        let turn = u32::from(self.number) + self.corrections;
+        self.corrections += 1;
+        match (turn % 5, episode.amend_step()) {
             (0, _) => (episode.void(), Expected::Voided(episode)),
-            (1..=4, Some(request)) => (request, Expected::StepAmended(episode)),
+            (1 | 2, Some(request)) => (request, Expected::StepAmended(episode)),
             _ => (episode.amend(), Expected::AmendmentAccepted(episode)),
         }
     }

@@ -35,6 +35,23 @@ impl fmt::Display for EventKey {
     }
 }
 
+/// The kinds of events that clients request in time.
+pub const KINDS: [&str; 13] = [
+    "opened",
+    "told",
+    "stopped",
+    "abandoned",
+    "outcome",
+    "amended",
+    "step_amended",
+    "voided",
+    "imported",
+    "paused",
+    "resumed",
+    "closed",
+    "reopened",
+];
+
 /// The client number of episodes that several clients share.
 pub(crate) const SHARED: u16 = u16::MAX;
 

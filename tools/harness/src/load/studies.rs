@@ -30,7 +30,7 @@ pub(crate) static STUDIES: [Study; 5] = [
         starts: &[],
         horizon: 4,
         amended: false,
-        share: 70,
+        share: 63,
     },
     Study {
         name: "clinic",
@@ -69,7 +69,7 @@ pub(crate) static STUDIES: [Study; 5] = [
         starts: &[],
         horizon: 3,
         amended: true,
-        share: 3,
+        share: 10,
     },
     // It has no episodes: one client pauses, resumes, closes and reopens it.
     Study {

@@ -12,6 +12,8 @@ use crate::faults::Fault;
 const KILLS_WITHOUT_STORE: u32 = 5;
 /// Percentage of restarts that are killed as well.
 const STARTUP_KILLS: u64 = 10;
+/// How often the load after the last kill is continued, at most, until every kind of event has occurred.
+const MORE_LOAD: u32 = 120;
 
 /// Kill the service under load and check that no acknowledged write is lost.
 #[derive(Clone, Debug, clap::Args)]
@@ -78,6 +80,12 @@ impl Crash {
         }
         if let Some(service) = service {
             scenario.run_load(&[service.address], Duration::from_millis(300));
+            // On a slow disk the rare kinds of events come later.
+            let mut more = if self.fault.is_none() { MORE_LOAD } else { 0 };
+            while more > 0 && !scenario.has_all_kinds()? {
+                scenario.run_load(&[service.address], Duration::from_millis(500));
+                more -= 1;
+            }
             scenario.finish([service])?;
         }
         let kills = kills + startup_kills;

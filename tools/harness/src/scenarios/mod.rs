@@ -23,6 +23,7 @@ use crate::environment::service_process::ServiceProcess;
 use crate::environment::{Environment, StoreKind};
 use crate::faults::Fault;
 use crate::load::client::{ClientBehaviour, EpisodeClient, RequestCounts};
+use crate::load::event_key::KINDS;
 use crate::load::generator::LoadGenerator;
 use crate::load::studies::STUDIES;
 use crate::rng::Rng;
@@ -204,6 +205,13 @@ impl Scenario {
             checked = audit(&mut *store, findings);
         }
         checked.map_err(|error| format!("{error}\n{}", self.environment.command.log_tail()).into())
+    }
+
+    /// Whether every kind of event is in the logs, once no request is in flight.
+    fn has_all_kinds(&mut self) -> Result<bool> {
+        self.drain();
+        self.check(false)?;
+        Ok(self.log.kinds().len() >= KINDS.len())
     }
 
     fn stop(&mut self, service: ServiceProcess) {
