@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -26,12 +27,29 @@ Labels: TypeAlias = "Mapping[str, str] | None"
 """Names of learners in a plot, by label or name."""
 Band: TypeAlias = Literal["ci", "quantile"]
 Legend: TypeAlias = Literal["auto", "ends", "right", "below", "inside", "none"]
+Range: TypeAlias = "tuple[float | None, float | None] | None"
+"""The ends of an axis; None leaves an end as it is."""
 
+SCALED = (
+    "font.size",
+    "axes.labelsize",
+    "axes.titlesize",
+    "axes.linewidth",
+    "grid.linewidth",
+    "legend.fontsize",
+    "lines.linewidth",
+    "xtick.labelsize",
+    "ytick.labelsize",
+)
+"""Settings that scale with the font size."""
 LEGENDS = ("auto", "ends", "right", "below", "inside", "none")
 
 
-def style() -> AbstractContextManager[None]:
+def style(font_size: float | None = None) -> AbstractContextManager[None]:
     """Return a context in which plots have the style of this module.
+
+    ``font_size`` is the size of the text at ticks and in legends, in points, 9 if not given; other text and lines
+    scale with it.
 
     >>> import matplotlib
     >>> with emab.plot.style():
@@ -40,8 +58,21 @@ def style() -> AbstractContextManager[None]:
     >>> matplotlib.rcParams["axes.titlelocation"]
     'center'
     """
-    manager: AbstractContextManager[None] = require("matplotlib.style", "plot").context(STYLE)
+    styles = require("matplotlib.style", "plot")
+    sizes: dict[str, float] = {}
+    if font_size is not None:
+        if not 0 < font_size < math.inf:
+            raise ValueError(f"`font_size` must be a positive number of points, got {font_size}")
+        parameters = require("matplotlib", "plot").rc_params_from_file(STYLE, use_default_template=False)
+        sizes = {name: parameters[name] * font_size / parameters["legend.fontsize"] for name in SCALED}
+    manager: AbstractContextManager[None] = styles.context([STYLE, sizes])
     return manager
+
+
+def scaled(points: float) -> float:
+    """Return a size that is stated for the default font size, for the present one."""
+    size: float = require("matplotlib", "plot").rcParams["font.size"]
+    return points * size / 10
 
 
 def axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
@@ -52,6 +83,26 @@ def axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
         raise ValueError("`size` is for a new figure; set the size of the figure of `ax` instead")
     assert ax is not None
     return ax
+
+
+def set_axes(ax: Axes, x_label: str | None, y_label: str | None, x_range: Range, y_range: Range) -> None:
+    """Set the labels and the ends of the axes that are given."""
+    if x_label is not None:
+        ax.set_xlabel(x_label)
+    if y_label is not None:
+        ax.set_ylabel(y_label)
+    for name, ends, log, set_ends in (
+        ("x_range", x_range, ax.get_xscale() == "log", ax.set_xlim),
+        ("y_range", y_range, ax.get_yscale() == "log", ax.set_ylim),
+    ):
+        if ends is None:
+            continue
+        low, high = ends
+        if low is not None and high is not None and not low < high:
+            raise ValueError(f"`{name}` must be two increasing numbers, got {low} and {high}")
+        if log and any(end is not None and end <= 0 for end in ends):
+            raise ValueError(f"`{name}` must be positive on a log axis, got {low} and {high}")
+        set_ends(low, high)
 
 
 def one_of(name: str, value: str, known: Iterable[str]) -> None:
@@ -140,11 +191,13 @@ def place_legend(
         longest = max((len(str(one.get_label())) for one in shown), default=1)
         width = ax.get_window_extent().width * 72 / figure.dpi
         # A character of nine points is about five and a half wide; a line and its space take forty-five.
-        columns = max(1, min(len(shown), int(width / (5.5 * longest + 45))))
-        # The distance from the axes is in sizes of the font: ticks and label are between.
-        options |= {"loc": "upper left", "bbox_to_anchor": (0, 0), "borderaxespad": 4.6, "ncols": columns}
+        columns = max(1, min(len(shown), int(width / scaled(5.5 * longest + 45))))
+        # Ticks and their label are between.
+        below = require("matplotlib.transforms", "plot").ScaledTranslation(0, -scaled(41) / 72, figure.dpi_scale_trans)
+        options |= {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + below}
+        options |= {"borderaxespad": 0, "borderpad": 0, "ncols": columns}
         if grow:
-            figure.set_figheight(figure.get_figheight() + 0.19 * -(-len(shown) // columns))
+            figure.set_figheight(figure.get_figheight() + scaled(0.19) * -(-len(shown) // columns))
     else:
         options |= {"loc": "best", "frameon": True, "framealpha": 0.85, "edgecolor": "none"}
     ax.legend(handles=shown, **options)
@@ -154,5 +207,6 @@ def set_title(ax: Axes, title: str, below: str) -> None:
     """Set a title and a line below it; nothing if the title is empty."""
     if not title:
         return
-    ax.set_title(title, loc="left", pad=20, fontsize=12, fontweight="bold")
-    ax.annotate(below, (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points", color=GREY, fontsize=9)
+    ax.set_title(title, loc="left", pad=scaled(20), fontsize=scaled(12), fontweight="bold")
+    options: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    ax.annotate(below, (0, 1), (0, scaled(6)), color=GREY, fontsize=scaled(9), **options)

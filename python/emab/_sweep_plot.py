@@ -15,6 +15,7 @@ from emab._figure import (
     Labels,
     Learners,
     Legend,
+    Range,
     axes,
     choose,
     describe_band,
@@ -22,6 +23,8 @@ from emab._figure import (
     line_with_bands,
     one_of,
     place_legend,
+    scaled,
+    set_axes,
     set_title,
     style,
 )
@@ -55,7 +58,12 @@ def sweep(
     log_y: bool = False,
     legend: Legend = "auto",
     title: str | None = None,
+    x_label: str | None = None,
+    y_label: str | None = None,
+    x_range: Range = None,
+    y_range: Range = None,
     size: tuple[float, float] | None = None,
+    font_size: float | None = None,
 ) -> Axes:
     """Plot the final regret of a sweep: lines over one varied parameter, or a map over two.
 
@@ -90,15 +98,20 @@ def sweep(
     if not lines:
         up = up or next((name for name in varied if name != across), None)
     plot = _SweepPlot(result, cells, names, band, title)
+    is_map = not lines and up is not None
+    if is_map and (x_range or y_range):
+        raise ValueError("`x_range` and `y_range` are for lines; `where` selects cells of a map")
     numbers = all(isinstance(value, (int, float)) for value in _values(cells, across))
     if lines and not numbers:
         raise ValueError(f"`lines` needs a numeric parameter, and {across!r} has texts; give another `x`")
     if up is None and not numbers:
         raise ValueError(f"{across!r} has texts, which no line goes over; give `x` and `y` for a map")
-    with style():
-        if lines or up is None:
-            return plot.lines(across, axes(ax, size), log_x, log_y, legend)
-        return plot.maps(across, up, ax, size)
+    with style(font_size):
+        if up is not None and is_map:
+            return plot.maps(across, up, ax, size, x_label, y_label)
+        ax = plot.lines(across, axes(ax, size), log_x, log_y, legend)
+        set_axes(ax, x_label, y_label, x_range, y_range)
+        return ax
 
 
 def _varied(result: SweepResult, name: str) -> str:
@@ -179,8 +192,10 @@ class _SweepPlot:
             if len(at) > MANY:
                 line_with_bands(ax, at, centre, bands, label)
                 continue
-            (line,) = ax.plot(at, centre, marker="o", markersize=5, label=label)
-            for (low, high), width in zip(bands, (1.2,) if len(bands) < 2 else (1.0, 3.0), strict=False):
+            (line,) = ax.plot(at, centre, marker="o", markersize=scaled(5), label=label)
+            for (low, high), width in zip(
+                bands, (scaled(1.2),) if len(bands) < 2 else (scaled(1.0), scaled(3.0)), strict=False
+            ):
                 ax.vlines(at, low, high, color=line.get_color(), linewidth=width)
         span = min(places) > 0 and max(places) / min(places) > SPAN
         if log_x or (log_x is None and span):
@@ -197,7 +212,15 @@ class _SweepPlot:
             place_legend(ax, place, title=next(iter(self.names.values())) if ordered else None)
         return ax
 
-    def maps(self, x: str, y: str, ax: Axes | None, size: tuple[float, float] | None) -> Axes:
+    def maps(
+        self,
+        x: str,
+        y: str,
+        ax: Axes | None,
+        size: tuple[float, float] | None,
+        x_label: str | None,
+        y_label: str | None,
+    ) -> Axes:
         """Draw one map for each group, on one scale of colours."""
         groups = self.groups([x, y])
         columns, rows = _values(self.cells, x), _values(self.cells, y)
@@ -237,10 +260,16 @@ class _SweepPlot:
                         dark = scale(value) > 0.45
                         text = format_number(float(f"{value:.3g}"))
                         panel.text(
-                            column, row, text, ha="center", va="center", fontsize=8, color="white" if dark else "black"
+                            column,
+                            row,
+                            text,
+                            ha="center",
+                            va="center",
+                            fontsize=scaled(8),
+                            color="white" if dark else "black",
                         )
             if len(groups) > 1:
-                panel.set_title(", ".join(parts), fontsize=10, fontweight="normal")
+                panel.set_title(", ".join(parts), fontsize=scaled(10), fontweight="normal")
         for panel in panels[len(groups) :]:
             panel.set_visible(False)
         first: Axes = panels[0]
@@ -250,15 +279,15 @@ class _SweepPlot:
         for i, panel in enumerate(panels[: len(groups)]):
             subplot = panel.get_subplotspec()
             if subplot is None or subplot.is_first_col():
-                panel.set_ylabel(y)
+                panel.set_ylabel(y if y_label is None else y_label)
             # The last panel of a column has the name of the axis, also where the last row is not full.
             if subplot is None or i + subplot.get_gridspec().ncols >= len(groups):
-                panel.set_xlabel(x)
+                panel.set_xlabel(x if x_label is None else x_label)
                 panel.tick_params(labelbottom=True)
         if len(groups) == 1:
             set_title(first, *self.heading(x, y))
         elif self.own_title != "":
-            figure.suptitle(": ".join(self.heading(x, y)), fontsize=10, color=GREY, x=0.01, ha="left")
+            figure.suptitle("\n".join(self.heading(x, y)), fontsize=scaled(10), color=GREY, x=0.01, ha="left")
         return first
 
 

@@ -5,7 +5,9 @@ writes the figure. Your matplotlib settings are not changed. :func:`style` appli
 
 Plots of several learners take ``learners`` (labels or names, in the order of the plot), ``labels`` (names in the plot
 by label or name), ``legend`` (``"auto"`` labels the ends of lines if that fits, ``"ends"``, ``"right"``, ``"below"``,
-``"inside"`` or ``"none"``), ``title`` (``""`` for none) and ``size`` (in inches, for a new figure).
+``"inside"`` or ``"none"``), ``title`` (``""`` for none), ``x_label`` and ``y_label``, ``x_range`` and ``y_range`` (two
+ends, None for one that stays), ``size`` (in inches, for a new figure) and ``font_size`` (in points, of ticks and
+legend; other text and lines scale with it).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from emab._figure import (
     Labels,
     Learners,
     Legend,
+    Range,
     axes,
     choose,
     describe_band,
@@ -28,6 +31,8 @@ from emab._figure import (
     line_with_bands,
     one_of,
     place_legend,
+    scaled,
+    set_axes,
     set_title,
     style,
 )
@@ -59,7 +64,12 @@ def regret(
     log_y: bool = False,
     legend: Legend = "auto",
     title: str | None = None,
+    x_label: str | None = None,
+    y_label: str | None = None,
+    x_range: Range = None,
+    y_range: Range = None,
     size: tuple[float, float] | None = None,
+    font_size: float | None = None,
 ) -> Axes:
     """Plot the cumulative regret of learners with bands.
 
@@ -73,7 +83,7 @@ def regret(
     """
     one_of("against", against, ("benchmark", "optimal"))
     _must_have_regret(result)
-    with style():
+    with style(font_size):
         grow = ax is None and size is None
         ax = axes(ax, size)
         for name, curve in _curves(result, learners, labels):
@@ -93,7 +103,9 @@ def regret(
             ax.axhline(0, color=GREY, linewidth=0.8, linestyle="-", zorder=1)
             ax.yaxis.set_major_formatter(lambda value, _: format_number(value))
         ax.set_ylabel(f"regret against the {'benchmark' if against == 'benchmark' else 'optimal policy'}")
-        _by_episode(ax, result, band, log_x=log_x, legend=legend, title=title, grow=grow)
+        _over_episodes(ax, result, band, log_x=log_x, title=title)
+        set_axes(ax, x_label, y_label, x_range, y_range)
+        _place_names(ax, legend, grow=grow)
     return ax
 
 
@@ -106,13 +118,18 @@ def gain(
     log_x: bool = False,
     legend: Legend = "auto",
     title: str | None = None,
+    x_label: str | None = None,
+    y_label: str | None = None,
+    x_range: Range = None,
+    y_range: Range = None,
     size: tuple[float, float] | None = None,
+    font_size: float | None = None,
 ) -> Axes:
     """Plot the mean gain per episode so far of each learner, with 95 % bands; the grey line is the benchmark.
 
     >>> ax = emab.plot.gain(emab.run("treatment", ["feedbal", "random"], runs=20, episodes=1000), log_x=True)
     """
-    with style():
+    with style(font_size):
         grow = ax is None and size is None
         ax = axes(ax, size)
         for name, curve in _curves(result, learners, labels):
@@ -124,7 +141,9 @@ def gain(
             n = result.curves[0].episode.astype(float)
             _bound_line(ax, n, np.full(len(n), result.benchmark_value), "benchmark earns", 0)
         ax.set_ylabel("gain an episode, so far")
-        _by_episode(ax, result, "ci", log_x=log_x, legend=legend, title=title, grow=grow)
+        _over_episodes(ax, result, "ci", log_x=log_x, title=title)
+        set_axes(ax, x_label, y_label, x_range, y_range)
+        _place_names(ax, legend, grow=grow)
     return ax
 
 
@@ -135,7 +154,10 @@ def causes(
     learners: Learners = None,
     labels: Labels = None,
     title: str | None = None,
+    x_label: str | None = None,
+    x_range: Range = None,
     size: tuple[float, float] | None = None,
+    font_size: float | None = None,
 ) -> Axes:
     """Plot the regret of each learner by cause: early stop, late stop, wrong action.
 
@@ -143,7 +165,7 @@ def causes(
     >>> ax = emab.plot.causes(result)
     """
     _must_have_regret(result)
-    with style():
+    with style(font_size):
         grow = ax is None and size is None
         ax = axes(ax, size)
         named = _curves(result, learners, labels)[::-1]
@@ -160,7 +182,7 @@ def causes(
         for row, curve in enumerate(curves):
             text = format_interval(float(curve.regret[-1]), float(curve.stderr[-1]), curve.runs)
             ax.annotate(
-                text, (right[row], row), (6, 0), textcoords="offset points", va="center", color=GREY, fontsize=9
+                text, (right[row], row), (6, 0), textcoords="offset points", va="center", color=GREY, fontsize=scaled(9)
             )
         ax.set_yticks(rows, [name for name, _ in named])
         ax.tick_params(axis="y", length=0)
@@ -171,6 +193,7 @@ def causes(
         ax.set_ylim(-0.6, len(curves) - 0.4)
         ax.set_xlabel(f"regret at episode {format_number(result.episodes)}")
         ax.xaxis.set_major_formatter(lambda value, _: format_number(value))
+        set_axes(ax, x_label, None, x_range, None)
         default = f"{result.problem}: causes of regret"
         set_title(ax, default if title is None else title, _description(result, "ci"))
         place_legend(ax, "below", grow=grow)
@@ -260,7 +283,8 @@ def label_ends(ax: Axes, *, always: bool = False) -> None:
 def _label_ends(ax: Axes, *, always: bool, grow: bool) -> None:
     ax.autoscale_view()
     points_a_pixel = 72 / ax.figure.dpi
-    height = 12.5
+    height = scaled(12.5)
+    right, to_axes = ax.get_xlim()[1], ax.transData - ax.transAxes
     ends = []
     for line in ax.get_lines():
         label = str(line.get_label())
@@ -270,6 +294,11 @@ def _label_ends(ax: Axes, *, always: bool, grow: bool) -> None:
         data = data[np.isfinite(data).all(axis=1)]
         if ax.get_yscale() == "log":
             data = data[data[:, 1] > 0]
+        if len(data) and data[-1, 0] > right:
+            at_edge = [right, np.interp(right, *data.T)]
+            data = np.vstack([data[data[:, 0] < right], at_edge])
+        # A line ends where it leaves the axes, which are from 0 to 1 in both directions.
+        data = data[(np.abs(to_axes.transform(data) - 0.5) < 0.5 + 1e-6).all(axis=1)]
         if len(data):
             x, y = data[-1]
             ends.append((float(ax.transData.transform((x, y))[1]) * points_a_pixel, float(x), float(y), label, line))
@@ -278,7 +307,7 @@ def _label_ends(ax: Axes, *, always: bool, grow: bool) -> None:
     places = _apart(wanted, height)
     too_far = np.abs(places - wanted).max(initial=0) > 2.2 * height
     # A label of nine points is about five and a half points wide per character.
-    longest = max((5.5 * len(end[3]) for end in ends), default=0)
+    longest = max((scaled(5.5) * len(end[3]) for end in ends), default=0)
     too_long = longest > 0.35 * points_a_pixel * ax.figure.bbox.width
     if (too_far or too_long) and not always:
         handles: list[Any] = [end[4] for end in reversed(ends)]
@@ -288,11 +317,11 @@ def _label_ends(ax: Axes, *, always: bool, grow: bool) -> None:
         ax.annotate(
             label,
             (x, y),
-            (6, place - at),
+            (scaled(6), place - at),
             textcoords="offset points",
             color=line.get_color(),
             va="center",
-            fontsize=9,
+            fontsize=scaled(9),
             annotation_clip=False,
         )
 
@@ -319,8 +348,8 @@ def _draw_bound(ax: Axes, bound: Bounds) -> None:
 
 def _bound_line(ax: Axes, x: Array, y: Array, label: str, number: int) -> None:
     """Draw a bound: a thin grey line with some marks, unlike any result."""
-    marks: dict[str, Any] = {"marker": MARKERS[number % len(MARKERS)], "markevery": 0.18, "markersize": 5}
-    ax.plot(x, y, "-", color=GREY, linewidth=1.0, label=label, markerfacecolor="white", **marks)
+    marks: dict[str, Any] = {"marker": MARKERS[number % len(MARKERS)], "markevery": 0.18, "markersize": scaled(5)}
+    ax.plot(x, y, "-", color=GREY, linewidth=scaled(1.0), label=label, markerfacecolor="white", **marks)
 
 
 def _must_have_regret(result: Result) -> None:
@@ -328,10 +357,8 @@ def _must_have_regret(result: Result) -> None:
         raise ValueError(f"{result.problem}: the regret on a simulator is unknown; use emab.plot.gain")
 
 
-def _by_episode(
-    ax: Axes, result: Result, band: Band, *, log_x: bool, legend: Legend, title: str | None, grow: bool
-) -> None:
-    """Set the axes, the title and the legend of a plot over episodes."""
+def _over_episodes(ax: Axes, result: Result, band: Band, *, log_x: bool, title: str | None) -> None:
+    """Set the horizontal axis and the title of a plot over episodes."""
     if log_x:
         ax.set_xscale("log")
     else:
@@ -339,6 +366,10 @@ def _by_episode(
     ax.margins(x=0, y=0.06)
     ax.set_xlabel("episode")
     set_title(ax, result.problem if title is None else title, _description(result, band))
+
+
+def _place_names(ax: Axes, legend: Legend, *, grow: bool) -> None:
+    """Label the ends of lines, or draw a legend."""
     if legend in ("auto", "ends"):
         _label_ends(ax, always=legend == "ends", grow=grow)
     else:

@@ -275,3 +275,62 @@ def test_draws_the_gain_where_there_is_no_regret():
         assert "gain (95 %)" in item._repr_html_()
     known = lines(emab.plot.gain(emab.run("parity", runs=5, episodes=50)))
     assert known["benchmark earns"].get_ydata()[-1] == 7
+
+
+def test_labels_and_ends_of_axes(result):
+    ax = result.plot(x_label="patients", y_label="loss", x_range=(None, 200), y_range=(0, None))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("patients", "loss")
+    assert ax.get_xlim()[1] == 200
+    assert ax.get_ylim()[0] == 0
+    # Names of lines stay beside the axes that are shown.
+    ends = [text.xy[0] for text in ax.texts if text.get_text() in result.labels]
+    assert ends
+    assert max(ends) <= 200
+    ax = emab.plot.gain(result, x_label="patients", y_range=(-1, 2), log_x=True)
+    assert (ax.get_xlabel(), ax.get_ylim()) == ("patients", (-1, 2))
+    ax = emab.plot.causes(result, x_label="loss", x_range=(-5, 300))
+    assert (ax.get_xlabel(), ax.get_xlim()) == ("loss", (-5, 300))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"x_range": (5, 1)}, "`x_range` must be two increasing numbers, got 5 and 1"),
+        ({"x_range": (0, None), "log_x": True}, "`x_range` must be positive on a log axis, got 0 and None"),
+        ({"font_size": 0}, "`font_size` must be a positive number of points, got 0"),
+    ],
+)
+def test_wrong_axes_are_errors(result, options, expected):
+    with pytest.raises(ValueError, match=expected):
+        result.plot(**options)
+
+
+def test_the_font_size_scales_text_and_lines(result):
+    small, large = result.plot(font_size=6), result.plot(font_size=12)
+    for ax, size in ((small, 6), (large, 12)):
+        ax.figure.draw_without_rendering()
+        assert {tick.get_fontsize() for tick in ax.get_xticklabels()} == {size}
+        assert {text.get_fontsize() for text in ax.texts if text.get_text() in result.labels} == {size}
+        assert ax.xaxis.label.get_fontsize() == pytest.approx(size * 10 / 9)
+    widths = [next(iter(lines(ax).values())).get_linewidth() for ax in (small, large)]
+    assert widths[1] == pytest.approx(2 * widths[0])
+    # Settings of others are not changed.
+    assert mpl.rcParams["font.size"] == mpl.rcParamsDefault["font.size"]
+
+
+def test_sweeps_have_labels_and_ends_of_axes():
+    swept = emab.sweep(
+        {
+            "problem": "resource",
+            "learners": ["feedbal"],
+            "runs": 3,
+            "episodes": 50,
+            "grid": {"problem.p": [0.2, 0.5], "learner.sigma2": [0.1, 0.2]},
+        }
+    )
+    ax = swept.plot(lines=True, x_label="chance of success", y_range=(0, 50), font_size=7)
+    assert (ax.get_xlabel(), ax.get_ylim()) == ("chance of success", (0, 50))
+    ax = swept.plot(x_label="chance of success", y_label="variance")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("chance of success", "variance")
+    with pytest.raises(ValueError, match="`where` selects cells of a map"):
+        swept.plot(x_range=(0.1, 0.3))
