@@ -28,17 +28,21 @@ impl Ledger {
         VERDICTS.map(row).into()
     }
 
-    /// The claims of the paper with one of these verdicts, one line each; it begins with the verdict if there are several.
+    /// The claims with one of these verdicts, one line each, those of the paper first. A line begins with the verdict if there are
+    /// several.
     pub fn lines(&self, verdicts: &[Verdict]) -> Vec<String> {
-        let paper = self.claims.iter().filter(|claim| !claim.ours);
+        let (paper, ours) = self.parts();
         paper
+            .into_iter()
+            .chain(ours)
             .filter(|claim| verdicts.contains(&claim.verdict))
-            .map(|claim| match verdicts {
-                [_] => format!("{}: {}", claim.place, claim.says),
-                _ => {
-                    let verdict = claim.verdict.text();
-                    format!("{verdict}: {}: {}", claim.place, claim.says)
-                }
+            .map(|claim| {
+                let verdict = match verdicts {
+                    [_] => String::new(),
+                    _ => format!("{}: ", claim.verdict.text()),
+                };
+                let whose = if claim.ours { "beyond the paper: " } else { "" };
+                format!("{verdict}{whose}{}: {}", claim.place, claim.says)
             })
             .collect()
     }

@@ -17,7 +17,7 @@ const NARROWEST: usize = 6;
 /// A table with a header; columns whose every entry is a number stand to the right.
 ///
 /// Cells wrap between words if the table is wider than `width`. If it is too wide even then, it is divided: the columns that do
-/// not fit follow below, after the columns that identify a row.
+/// not fit follow below, after the columns that identify a row, or after the number of the row where these leave no room.
 ///
 /// ```
 /// let table = emab_report::table(&["learner", "regret"], &[vec!["feedbal".into(), "366.5".into()]], 80);
@@ -27,7 +27,14 @@ pub fn table(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
     let columns: Vec<Column<'_>> = (0..header.len())
         .map(|i| Column::new(header[i], rows, i))
         .collect();
-    let groups = groups(&columns, width);
+    let Some(groups) = groups(&columns, width) else {
+        let header: Vec<&str> = ["#"].iter().chain(header).copied().collect();
+        let numbered = rows.iter().enumerate().map(|(i, row)| {
+            let number = [(i + 1).to_string()];
+            number.into_iter().chain(row.iter().cloned()).collect()
+        });
+        return table(&header, &numbered.collect::<Vec<_>>(), width);
+    };
     let text = groups.iter().map(|group| render(group, rows.len(), width));
     text.collect::<Vec<_>>().join("\n\n")
 }
@@ -98,8 +105,8 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The number of leading columns that identify a row, if they leave room for others; otherwise the first alone.
-fn keys(columns: &[Column<'_>], width: usize) -> usize {
+/// The number of leading columns that identify a row; none if they leave no room for others.
+fn keys(columns: &[Column<'_>], width: usize) -> Option<usize> {
     let rows = columns.first().map_or(0, |column| column.cells.len());
     let identify = |count: &usize| {
         let row = |i: usize| {
@@ -108,24 +115,22 @@ fn keys(columns: &[Column<'_>], width: usize) -> usize {
         };
         (0..rows).map(row).collect::<HashSet<_>>().len() == rows
     };
-    let count = (1..columns.len()).find(identify).unwrap_or(1);
-    let least = total(
-        columns[..count.min(columns.len())]
-            .iter()
-            .map(|it| it.least),
-    );
-    if least <= width / 2 { count } else { 1 }
+    let count = (1..columns.len()).find(identify)?;
+    let least = total(columns.iter().take(count).map(|column| column.least));
+    // One column is enough, however wide it is.
+    (count == 1 || least <= width / 2).then_some(count)
 }
 
-/// Divides the columns so that each part fits; every part begins with the columns that identify a row.
-fn groups<'a, 'b>(columns: &'b [Column<'a>], width: usize) -> Vec<Vec<&'b Column<'a>>> {
+/// Divides the columns so that each part fits; every part begins with the columns that identify a row. None if these leave no
+/// room for others.
+fn groups<'a, 'b>(columns: &'b [Column<'a>], width: usize) -> Option<Vec<Vec<&'b Column<'a>>>> {
     if columns.is_empty() {
-        return Vec::new();
+        return Some(Vec::new());
     }
-    if total(columns.iter().map(|column| column.least)) <= width {
-        return vec![columns.iter().collect()];
+    if columns.len() == 1 || total(columns.iter().map(|column| column.least)) <= width {
+        return Some(vec![columns.iter().collect()]);
     }
-    let (first, others) = columns.split_at(keys(columns, width).min(columns.len()));
+    let (first, others) = columns.split_at(keys(columns, width)?);
     let first: Vec<&Column<'_>> = first.iter().collect();
     let mut groups = vec![first.clone()];
     for column in others {
@@ -142,7 +147,7 @@ fn groups<'a, 'b>(columns: &'b [Column<'a>], width: usize) -> Vec<Vec<&'b Column
             groups[last].push(column);
         }
     }
-    groups
+    Some(groups)
 }
 
 /// The widths of the columns: their natural ones if these fit, otherwise the widest are narrowed.
@@ -359,6 +364,15 @@ mod tests {
         let rows = rows(&[&["1", "a", "3", "4"], &["1", "b", "5", "6"]]);
         let text = table(&header, &rows, 30);
         assert_eq!(text.matches(" t   x ").count(), 2, "{text}");
+    }
+
+    #[test]
+    fn a_divided_table_numbers_rows_that_its_columns_do_not_identify() {
+        let header = ["first_learner", "second_learner", "difference_of_regret"];
+        let rows = rows(&[&["feedbal-pooled", "a", "3"], &["feedbal-pooled", "b", "5"]]);
+        let text = table(&header, &rows, 36);
+        assert!(text.starts_with(" #   first_learner\n"), "{text}");
+        assert!(text.contains(" #   difference_of_regret"), "{text}");
     }
 
     #[test]

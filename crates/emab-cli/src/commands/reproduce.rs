@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use emab_paper::{BEYOND, Ledger, LedgerError, Runner, Settings, TALLY};
-use emab_report::{Claim, Verdict, claims_table, table};
+use emab_report::{Claim, Verdict, claims_table, table, wrap};
 use emab_sim::results::LearnerResult;
 use emab_sim::{Folder, FolderContent, REPRODUCTION, ResultKind, VERSION};
 use serde::Deserialize;
@@ -78,15 +78,12 @@ pub fn reproduce(args: &Reproduce, json: bool) -> Result<(), CommandError> {
     terminal::print(&text)
 }
 
-/// A line of a list that fits the terminal.
+/// A line of a list that fits the terminal: its first words.
 fn shorten(line: &str, width: usize) -> String {
-    let most = width.saturating_sub(2);
-    match line.chars().count() > most {
-        true => {
-            let kept: String = line.chars().take(most.saturating_sub(1)).collect();
-            format!("  {}…", kept.trim_end())
-        }
-        false => format!("  {line}"),
+    let wrapped = wrap(line, width.saturating_sub(4));
+    match wrapped.split_once('\n') {
+        Some((first, _)) => format!("  {first} …"),
+        None => format!("  {line}"),
     }
 }
 
