@@ -13,6 +13,10 @@ use crate::run_table::confidence;
 use crate::runs_table::UNRELIABLE;
 use crate::text_table::{fixed, number, table, wrap};
 
+const STUCK: &str = "growth: the cost of an episode of the second half, as a multiple of one of the first half. stuck: runs that \
+                     return to a pair again and again without the benchmark's action there.";
+const SEES: &str = "Learners that see more than episodes are not ranked.";
+
 /// With more problems there is only the summary.
 const SHOWN: usize = 12;
 
@@ -40,6 +44,12 @@ pub fn arena_text(result: &ArenaResult, width: usize) -> String {
         "{runs} runs of {} episodes, seed {}, the same for all learners; ± is a 95 % interval over the runs\n",
         result.episodes, result.seed
     );
+    let entries = || result.problems.iter().flat_map(|problem| &problem.learners);
+    let mut notes = vec![STUCK];
+    if entries().any(|entry| entry.standing == Ranking::Informed) {
+        notes.push(SEES);
+    }
+    text += &format!("{}\n", wrap(&notes.join(" "), width));
     let ranked_at = result.problems.iter().find_map(|problem| problem.ranked_at);
     if let Some(at) = ranked_at.filter(|at| *at != result.episodes) {
         text += &format!("Compared after {at} episodes\n");
@@ -146,7 +156,7 @@ fn better(values: &ReferenceValues) -> Option<f64> {
 /// The learners on one problem, the least regret first.
 pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
     let optimum = better(&problem.ground.values).is_some();
-    let mut header = vec!["learner", "at half", "regret"];
+    let mut header = vec!["learner", "standing", "at half", "regret"];
     if optimum {
         header.push("vs optimum");
     }
@@ -155,7 +165,6 @@ pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
         "growth",
         "median",
         "stuck",
-        "",
         "ns/step",
         "KiB",
     ]);
@@ -227,6 +236,7 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
     let half = entry.half.map(|half| number(half.mean));
     let mut row = vec![
         entry.label.clone(),
+        standing(entry),
         half.unwrap_or_else(|| "-".into()),
         regret,
     ];
@@ -239,13 +249,6 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
         row.push(regret.unwrap_or_default());
     }
     let memory = entry.memory.map(|bytes| digits(bytes as f64 / 1024.0));
-    let standing = match entry.standing {
-        Ranking::Informed => format!("sees {}", entry.sees),
-        standing => standing.words().into(),
-    };
-    let flag = entry.not_learning.then(|| "not learning yet".to_owned());
-    let notes = [Some(standing), flag].into_iter().flatten();
-    let notes: Vec<String> = notes.filter(|note| !note.is_empty()).collect();
     let growth = entry.growth.map(|growth| {
         let half = half_width(growth.stderr, runs);
         format!("{} ± {}", fixed(growth.mean, 2), fixed(half, 2))
@@ -254,9 +257,27 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
     row.push(entry.minus_feedbal.map(measured).unwrap_or_default());
     row.push(growth.unwrap_or_else(|| "-".into()));
     row.push(entry.quantiles.map(|at| number(at.q50)).unwrap_or_default());
-    row.extend([stuck.unwrap_or_default(), notes.join(", ")]);
+    row.push(stuck.unwrap_or_default());
     row.extend([digits(entry.nanoseconds), memory.unwrap_or_default()]);
     row
+}
+
+/// The rank of a learner in words, and whether it has begun to learn.
+fn standing(entry: &ArenaEntry) -> String {
+    let rank = match (entry.standing, entry.sees.as_str()) {
+        (Ranking::Informed, "the law") => "sees the feedback distribution".into(),
+        (Ranking::Informed, "the truth") => "sees the model".into(),
+        (Ranking::Informed, sees) => format!("sees {sees}"),
+        (standing, _) => standing.words().to_owned(),
+    };
+    let flag = if entry.not_learning {
+        "not learning yet"
+    } else {
+        ""
+    };
+    let notes = [rank.as_str(), flag].into_iter();
+    let notes: Vec<&str> = notes.filter(|note| !note.is_empty()).collect();
+    notes.join(", ")
 }
 
 /// A number with two significant digits.

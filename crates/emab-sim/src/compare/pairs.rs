@@ -73,9 +73,9 @@ impl PairDecisions {
         let (mean, half) = (sequence.mean(), sequence.half_width());
         match (mean - half, mean + half) {
             _ if self.runs < PairDecisions::BURN_IN => PairVerdict::Undecided,
-            (low, high) if -self.margin <= low && high <= self.margin => PairVerdict::Equivalent,
             (_, high) if high < 0.0 => PairVerdict::Better,
             (low, _) if low > 0.0 => PairVerdict::Worse,
+            (low, high) if -self.margin <= low && high <= self.margin => PairVerdict::Equivalent,
             _ => PairVerdict::Undecided,
         }
     }
@@ -175,9 +175,12 @@ mod tests {
             let pair = pairs.results(&["a", "b"]).pairs.remove(0);
             pair.verdict
         };
-        // The difference is -z - 10, of standard deviation 1: decided, and equivalent within 11.
+        // The difference is -z - 10, of standard deviation 1: decided, also where it is within the margin.
         assert_eq!(verdict(pairs(1.0, |_| 0.0, 100)), PairVerdict::Better);
-        assert_eq!(verdict(pairs(11.0, |_| 0.0, 100)), PairVerdict::Equivalent);
+        assert_eq!(verdict(pairs(11.0, |_| 0.0, 100)), PairVerdict::Better);
+        // Here it is z, whose mean is 0.
+        let equal = pairs(1.0, |z| 10.0 + 2.0 * z, 100);
+        assert_eq!(verdict(equal), PairVerdict::Equivalent);
         assert_eq!(
             verdict(pairs(1.0, |z| 12.0 + 2.0 * z, 100)),
             PairVerdict::Worse

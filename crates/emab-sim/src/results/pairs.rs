@@ -12,7 +12,7 @@ pub enum PairVerdict {
     Better,
     /// The first has more regret.
     Worse,
-    /// The difference is at most the margin, in either direction.
+    /// Neither, and the difference is at most the margin in either direction.
     Equivalent,
     /// None of these, so far.
     Undecided,
