@@ -17,6 +17,8 @@ pub(crate) const SWEEP_CELLS: &str = "cells.jsonl";
 pub(crate) const SWEEP_TABLE: &str = "sweep.csv";
 /// The finished cells of an arena.
 pub(crate) const ARENA_CELLS: &str = "arena.jsonl";
+/// The document of `emab arena --json`.
+pub const ARENA: &str = "arena.json";
 /// The document of `emab reproduce --json`.
 pub const REPRODUCTION: &str = "reproduction.json";
 /// Its report, by which a reproduction of an earlier version is recognised.
@@ -45,6 +47,20 @@ pub enum ResultKind {
 }
 
 impl ResultKind {
+    /// The kind of the result that a folder has to show: a finished run, a sweep, or an arena, by the names of its files. Unlike
+    /// [`FolderContent::read`] it reads no file, so that a result can be shown although files that only its continuation needs
+    /// are missing or damaged.
+    pub fn shown(folder: &Folder) -> Option<ResultKind> {
+        let kinds: [(ResultKind, &[&str]); 3] = [
+            (ResultKind::Sweep, &[SWEEP]),
+            (ResultKind::Run, &[RESULT]),
+            (ResultKind::Arena, &[ARENA, ARENA_CELLS]),
+        ];
+        let has = |names: &[&str]| names.iter().any(|name| folder.has(name));
+        let mut kinds = kinds.into_iter();
+        kinds.find_map(|(kind, names)| has(names).then_some(kind))
+    }
+
     /// Whether results of this kind may have a file of this name.
     pub(super) fn owns(self, name: &str) -> bool {
         let (files, pictures): (&[&str], &[&str]) = match self {
@@ -70,7 +86,7 @@ impl ResultKind {
                 &["sweep"],
             ),
             ResultKind::Arena => (
-                &[ARENA_CELLS, "arena.json", "arena.csv", "pairs.csv"],
+                &[ARENA_CELLS, ARENA, "arena.csv", "pairs.csv"],
                 &["arena"],
             ),
             ResultKind::Reproduction => (

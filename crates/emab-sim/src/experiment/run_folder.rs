@@ -277,11 +277,6 @@ pub fn read_result(folder: &Folder) -> Result<RunResult, FolderError> {
     Ok(result.against_optimum())
 }
 
-/// Whether a folder contains a result of a run.
-pub fn has_result(folder: &Folder) -> bool {
-    folder.has(RESULT)
-}
-
 /// The finished shard in a folder; fails if it is unfinished, is a whole run, or is not a shard.
 pub(super) fn read_shard(folder: &Folder) -> Result<SavedRun, FolderError> {
     let path = quoted(folder.path());
