@@ -29,7 +29,7 @@ pub use experiment::{
     ExperimentBuilder, FileError, Finish, Folder, FolderContent, FolderError, FoundResult,
     GENERATOR, LearnerSource, LearnerState, MergedRun, NewFile, PlannedRun, ProblemSource,
     Progress, REPRODUCTION, RecordReader, RecordWriter, ResultKind, Resumed, RunFolder, RunPlan,
-    RunSink, State, check_checkpoints, log_spaced, merge_runs, quoted, read_result,
+    RunSink, State, StoredProblems, check_checkpoints, log_spaced, merge_runs, quoted, read_result,
     save_result, state_plot_name, write_file,
 };
 pub use run_set::RunSet;

@@ -7,10 +7,10 @@ use emab_report::{
     ArenaContent, Content, Entry, RunContent, SweepContent, read_regret_map, report as document,
 };
 use emab_sim::background::{
-    ProblemSummary, RunBackground, arena_command, arena_warnings, run_command,
+    ArenaBackground, ProblemSummary, RunBackground, arena_command, run_command,
 };
 use emab_sim::compare::sweep::{Manifest, read_sweep};
-use emab_sim::{Folder, ResultKind, quoted, read_result, write_file};
+use emab_sim::{Folder, ResultKind, StoredProblems, quoted, read_result, write_file};
 use serde_json::json;
 
 use super::plot::problem_of;
@@ -117,9 +117,12 @@ fn sweep(folder: &Folder) -> Result<(Content, String), CommandError> {
 
 fn arena(folder: &Folder) -> Result<(Content, String), CommandError> {
     let result = read_arena(folder)?;
-    let command = arena_command(&result);
-    let warnings = arena_warnings(&result);
-    let content = ArenaContent { result, warnings };
+    let stored = StoredProblems::read(folder)?;
+    let command = arena_command(&result, &stored);
+    let content = ArenaContent {
+        background: ArenaBackground::of(&result, &stored),
+        result,
+    };
     Ok((Content::Arena(content.into()), command))
 }
 

@@ -101,6 +101,7 @@ impl ArenaFolder {
             folder.write_sealed_lines(CELLS, &saved)?;
         }
         let folder = ArenaFolder { folder, saved };
+        // The stored problems stay until the arena is finished: they may be the arguments of this call.
         let begun = |cell| folder.saved.iter().any(|one| one.is_of(cell, rounds));
         if !cells.clone().all(begun) {
             for name in TABLES {

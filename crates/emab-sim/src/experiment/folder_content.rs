@@ -7,6 +7,7 @@ use super::record_file::RECORDS;
 use super::result_folder::{Folder, FolderError, quoted};
 use super::run_call::RunCall;
 use super::run_folder::{CHECKPOINT, RESULT, SHARD};
+use super::stored_problems::{FOLDER as ARENA_PROBLEMS, StoredProblems};
 use crate::shard::Shard;
 
 /// The manifest of a sweep.
@@ -61,7 +62,7 @@ impl ResultKind {
         kinds.find_map(|(kind, names)| has(names).then_some(kind))
     }
 
-    /// Whether results of this kind may have a file of this name.
+    /// Whether results of this kind may have a file or a folder of this name.
     pub(super) fn owns(self, name: &str) -> bool {
         let (files, pictures): (&[&str], &[&str]) = match self {
             ResultKind::UnfinishedRun | ResultKind::RunShard | ResultKind::Run => {
@@ -86,7 +87,7 @@ impl ResultKind {
                 &["sweep"],
             ),
             ResultKind::Arena => (
-                &[ARENA_CELLS, ARENA, "arena.csv", "pairs.csv"],
+                &[ARENA_CELLS, ARENA, "arena.csv", "pairs.csv", ARENA_PROBLEMS],
                 &["arena"],
             ),
             ResultKind::Reproduction => (
@@ -237,7 +238,10 @@ impl FolderContent {
     ) -> Result<bool, FolderError> {
         self.check_room(folder, kind, difference, force)?;
         for name in &self.files {
-            folder.remove(name)?;
+            match name.as_str() {
+                ARENA_PROBLEMS => StoredProblems::remove(folder)?,
+                name => folder.remove(name)?,
+            }
         }
         Ok(!self.results.is_empty())
     }

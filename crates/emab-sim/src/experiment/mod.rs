@@ -17,6 +17,7 @@ mod run_call;
 pub(crate) mod run_folder;
 mod save_result;
 mod state;
+mod stored_problems;
 #[cfg(test)]
 mod tests;
 
@@ -33,3 +34,4 @@ pub use run_folder::{
 };
 pub use save_result::save_result;
 pub use state::{LearnerState, State};
+pub use stored_problems::StoredProblems;
