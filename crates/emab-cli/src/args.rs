@@ -471,8 +471,8 @@ pub struct Arena {
     /// A condition that replaces the ones in the problem files; may be repeated, as in `emab run`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
-    /// Save finished cells in this folder, and write arena.csv, arena.json, arena.svg and arena.png, and pairs.csv with
-    /// --until-decided. The same command continues an interrupted arena.
+    /// Save finished cells in this folder, and write arena.csv, arena.json, arena.svg and arena.png, pairs.csv with
+    /// --until-decided, and problems that are not built in into arena-problems. The same command continues an interrupted arena.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace other results of emab in the folder; finished cells of this arena are kept.

@@ -25,12 +25,12 @@ pub use engine::choice_counts::ChoiceCounts;
 pub use engine::tally::Tally;
 pub use error::SimError;
 pub use experiment::{
-    Begun, BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment, ExperimentBuilder,
-    FileError, Finish, Folder, FolderContent, FolderError, FoundResult, GENERATOR, LearnerSource,
-    LearnerState, MergedRun, NewFile, PlannedRun, ProblemSource, Progress, REPRODUCTION,
-    RecordReader, RecordWriter, ResultKind, Resumed, RunFolder, RunPlan, RunSink, State,
-    check_checkpoints, has_result, log_spaced, merge_runs, quoted, read_result, save_result,
-    state_plot_name, write_file,
+    ARENA, Begun, BuildError, CHECKED_PAIRS, CheckpointError, Control, Experiment,
+    ExperimentBuilder, FileError, Finish, Folder, FolderContent, FolderError, FoundResult,
+    GENERATOR, LearnerSource, LearnerState, MergedRun, NewFile, PlannedRun, ProblemSource,
+    Progress, REPRODUCTION, RecordReader, RecordWriter, ResultKind, Resumed, RunFolder, RunPlan,
+    RunSink, State, StoredProblems, check_checkpoints, log_spaced, merge_runs, quoted, read_result,
+    save_result, state_plot_name, write_file,
 };
 pub use run_set::RunSet;
 pub use shard::{Shard, ShardError};

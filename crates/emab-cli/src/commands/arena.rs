@@ -8,7 +8,9 @@ use emab_problem::{BUILTIN, ProblemFile};
 use emab_report::{arena_csv, arena_options, arena_text, draw_arena, pairs_csv};
 use emab_sim::compare::{ArenaEntrants, ArenaFolder, ArenaSettings, Cell, PairDecisions};
 use emab_sim::results::{ArenaCellResult, ArenaPairs, ArenaProblem, ArenaResult, ArenaSummary};
-use emab_sim::{BuildError, CHECKED_PAIRS, Control, Finish, Folder, Shard, VERSION};
+use emab_sim::{
+    ARENA, BuildError, CHECKED_PAIRS, Control, Finish, Folder, Shard, StoredProblems, VERSION,
+};
 use serde::Serialize;
 
 use super::{create_folder, how_to_continue, note_finished, play_cells, write_picture};
@@ -62,9 +64,11 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
         }
     };
     let mut judged: Vec<ArenaProblem> = Vec::new();
+    let mut files: Vec<ProblemFile> = Vec::new();
     for (problem, (cells, pairs)) in problems.into_iter().zip(played) {
         let setting = problem.setting();
         let setting = setting.map_err(CommandError::of_cell(&problem.file))?;
+        files.extend(setting.is_some().then(|| problem.file.clone()));
         let judge =
             |setting| ArenaProblem::judge(setting, settings.ranked_at, &cells, problem.excluded);
         judged.extend(setting.map(judge).map(|problem| match pairs {
@@ -82,7 +86,7 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     };
     // The result is shown even if it cannot be written.
     let written = folder
-        .map(|folder| write(folder.folder(), &result))
+        .map(|folder| write(folder.folder(), &result, &files))
         .transpose();
     terminal::show(json, &document(&result), || {
         arena_text(&result, terminal::width())
@@ -343,9 +347,14 @@ fn measure(
     }))
 }
 
-fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {
+fn write(
+    folder: &Folder,
+    result: &ArenaResult,
+    problems: &[ProblemFile],
+) -> Result<(), CommandError> {
     let json = terminal::to_json(&document(result))?;
-    if folder.has("arena.json") && folder.read("arena.json")? == json {
+    let stored = StoredProblems::write(folder, problems)?;
+    if folder.has(ARENA) && folder.read(ARENA)? == json {
         note_finished(folder, "this arena");
         return Ok(());
     }
@@ -357,10 +366,11 @@ fn write(folder: &Folder, result: &ArenaResult) -> Result<(), CommandError> {
     let picture = draw_arena(result, &arena_options(result))?;
     write_picture(folder, "arena", &picture)?;
     // The last file: with it the arena is finished.
-    folder.write("arena.json", json.as_bytes())?;
+    folder.write(ARENA, json.as_bytes())?;
     terminal::note(&format!(
-        "wrote arena.csv, arena.json, {}arena.svg and arena.png into {}",
+        "wrote arena.csv, arena.json, {}{}arena.svg and arena.png into {}",
         if pairs.is_some() { "pairs.csv, " } else { "" },
+        if stored { "arena-problems, " } else { "" },
         folder.path().display()
     ));
     Ok(())

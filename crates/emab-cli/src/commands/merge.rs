@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use emab_sim::compare::sweep::{contains_sweep, merge_sweeps};
-use emab_sim::{Folder, merge_runs, quoted};
+use emab_sim::compare::sweep::merge_sweeps;
+use emab_sim::{Folder, ResultKind, merge_runs, quoted};
 
 use super::{run, sweep};
 use crate::args::Merge;
@@ -23,7 +23,8 @@ pub fn merge(args: &Merge, json: bool) -> Result<(), CommandError> {
             quoted(folder.path())
         )));
     }
-    if !folders.iter().any(contains_sweep) {
+    let mut kinds = folders.iter().map(ResultKind::shown);
+    if !kinds.any(|kind| kind == Some(ResultKind::Sweep)) {
         return run::merged(merge_runs(&folders)?, args, json);
     }
     let out = || Ok(Folder::create(&args.out)?);

@@ -6,12 +6,11 @@ use emab_problem::{Format, ProblemFile};
 use emab_report::{
     Picture, Series, bound_note, bound_series, draw_curves, quantile_series, regret_series,
 };
-use emab_sim::compare::sweep::contains_sweep;
 use emab_sim::results::{LearnerResult, RunResult};
-use emab_sim::{Folder, has_result, read_result, write_file};
+use emab_sim::{Folder, ResultKind, read_result, write_file};
 use serde_json::json;
 
-use super::plot_arena::{contains_arena, plot_arena};
+use super::plot_arena::plot_arena;
 use super::plot_learners::Learners;
 use super::plot_sweep::plot_sweep;
 use super::run::plot_options;
@@ -31,12 +30,13 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
         ))),
     };
     let bound = if args.bound { vec!["--bound"] } else { vec![] };
-    if contains_sweep(&folder) {
+    let kind = ResultKind::shown(&folder);
+    if kind == Some(ResultKind::Sweep) {
         none(bound, "a sweep, and bounds are for the result of a run")?;
         return write(&folder, args, "sweep", &plot_sweep(&folder, args)?, json);
     }
     none(args.sweep_options(), "no sweep, which this is for")?;
-    if contains_arena(&folder) {
+    if kind == Some(ResultKind::Arena) {
         let band = (args.band != Band::Ci).then_some("--band");
         let others = args.line_options().into_iter().chain(bound).chain(band);
         none(
@@ -45,7 +45,7 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
         )?;
         return write(&folder, args, "arena", &plot_arena(&folder, args)?, json);
     }
-    if !has_result(&folder) {
+    if kind.is_none() {
         return Err(CommandError::input(format!(
             "{place} contains no results: it has no run.json, sweep or arena"
         )));

@@ -1,27 +1,16 @@
 //! Plots of an arena: the regret of each learner relative to FeedBAL's, by problem.
 
 use emab_report::{Picture, arena_options, draw_arena};
-use emab_sim::Folder;
 use emab_sim::results::ArenaResult;
+use emab_sim::{ARENA, Folder};
 
 use super::plot_learners::Learners;
 use crate::args::Plot;
 use crate::error::CommandError;
 
-/// The result of an arena in a folder, and the cells of one that may be unfinished.
-const RESULT: &str = "arena.json";
-const CELLS: &str = "arena.jsonl";
-
-/// Whether a folder contains an arena.
-pub fn contains_arena(folder: &Folder) -> bool {
-    [RESULT, CELLS]
-        .iter()
-        .any(|name| folder.file(name).exists())
-}
-
 /// The result of an arena in a folder.
 pub fn read_arena(folder: &Folder) -> Result<ArenaResult, CommandError> {
-    let path = folder.file(RESULT);
+    let path = folder.file(ARENA);
     if !path.exists() {
         return Err(CommandError::input(format!(
             "{} contains an unfinished arena; run the same `emab arena` command again to finish it",
@@ -29,7 +18,7 @@ pub fn read_arena(folder: &Folder) -> Result<ArenaResult, CommandError> {
         )));
     }
     let text = folder
-        .read(RESULT)
+        .read(ARENA)
         .map_err(|error| CommandError::input(error.to_string()))?;
     serde_json::from_str(&text).map_err(|error| {
         CommandError::input(format!(

@@ -7,14 +7,14 @@ use emab_report::{
     ArenaContent, Content, Entry, RunContent, SweepContent, read_regret_map, report as document,
 };
 use emab_sim::background::{
-    ProblemSummary, RunBackground, arena_command, arena_warnings, run_command,
+    ArenaBackground, ProblemSummary, RunBackground, arena_command, run_command,
 };
-use emab_sim::compare::sweep::{Manifest, contains_sweep, read_sweep};
-use emab_sim::{Folder, has_result, quoted, read_result, write_file};
+use emab_sim::compare::sweep::{Manifest, read_sweep};
+use emab_sim::{Folder, ResultKind, StoredProblems, quoted, read_result, write_file};
 use serde_json::json;
 
 use super::plot::problem_of;
-use super::plot_arena::{contains_arena, read_arena};
+use super::plot_arena::read_arena;
 use super::plot_sweep::plot_sweep;
 use super::{ending, written};
 use crate::args::{Args, Command, Report};
@@ -52,22 +52,17 @@ fn out(args: &Report) -> Result<PathBuf, CommandError> {
 /// The content of a result folder.
 fn entry(path: &Path) -> Result<Entry, CommandError> {
     let folder = Folder::open(path).map_err(|error| CommandError::input(error.to_string()))?;
-    let (content, command) = if contains_sweep(&folder) {
-        sweep(&folder)?
-    } else if has_result(&folder) {
-        run(&folder)?
-    } else if contains_arena(&folder) {
-        let result = read_arena(&folder)?;
-        let command = arena_command(&result);
-        let warnings = arena_warnings(&result);
-        let content = ArenaContent { result, warnings };
-        (Content::Arena(content.into()), command)
-    } else {
-        return Err(CommandError::input(format!(
-            "{} contains no finished result: it has no run.json, sweep.json or arena.json, which `emab run`, `emab sweep` and \
-             `emab arena` write with --out",
-            quoted(path)
-        )));
+    let (content, command) = match ResultKind::shown(&folder) {
+        Some(ResultKind::Sweep) => sweep(&folder)?,
+        Some(ResultKind::Run) => run(&folder)?,
+        Some(ResultKind::Arena) => arena(&folder)?,
+        _ => {
+            return Err(CommandError::input(format!(
+                "{} contains no finished result: it has no run.json, sweep.json or arena.json, which `emab run`, `emab sweep` and \
+                 `emab arena` write with --out",
+                quoted(path)
+            )));
+        }
     };
     Ok(Entry {
         folder: path.display().to_string(),
@@ -118,6 +113,17 @@ fn sweep(folder: &Folder) -> Result<(Content, String), CommandError> {
         problem,
     };
     Ok((Content::Sweep(content.into()), command))
+}
+
+fn arena(folder: &Folder) -> Result<(Content, String), CommandError> {
+    let result = read_arena(folder)?;
+    let stored = StoredProblems::read(folder)?;
+    let command = arena_command(&result, &stored);
+    let content = ArenaContent {
+        background: ArenaBackground::of(&result, &stored),
+        result,
+    };
+    Ok((Content::Arena(content.into()), command))
 }
 
 /// The plot that `emab plot DIR` draws, or why it draws none.

@@ -147,6 +147,14 @@ fn an_arena_folder_is_not_computed_again() {
     dir.emab(&format!("{job} --out @/arena"));
     let before = |name: &str| fs::read_to_string(fixture("arena").join(name)).unwrap();
     assert_eq!(dir.text("arena/arena.jsonl"), before("arena.jsonl"));
+    // A report of an earlier result.
+    let dir_before = copies(&["arena"]);
+    dir_before.emab("report @/arena");
+    assert!(
+        dir_before
+            .text("arena/report.html")
+            .contains("emab arena parity ")
+    );
     // Columns that were added since are at the end; the regret at half length is not known.
     let now = dir.text("arena/arena.csv");
     for (now, before) in now.lines().zip(before("arena.csv").lines()) {

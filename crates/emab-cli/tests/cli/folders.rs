@@ -7,14 +7,27 @@ use std::process::Child;
 use std::time::Duration;
 
 use crate::common::{said, start, timeless};
-use crate::test_dir::{SWEEP, TestDir};
+use crate::test_dir::{OWN, SWEEP, TestDir};
 
-/// The content of every file of a folder.
+/// The content of every file of a folder and of the folders in it.
 fn files(dir: &TestDir, folder: &str) -> BTreeMap<String, Vec<u8>> {
-    let names = dir.names(folder).into_iter();
-    names
-        .map(|name| (name.clone(), dir.read(&format!("{folder}/{name}"))))
-        .collect()
+    let mut all = BTreeMap::new();
+    for name in dir.names(folder) {
+        let path = format!("{folder}/{name}");
+        match fs::metadata(dir.at(&path)).unwrap().is_dir() {
+            true => all.extend(files(dir, &path)),
+            false => drop(all.insert(path.clone(), dir.read(&path))),
+        }
+    }
+    all
+}
+
+/// A folder with the files of [`CALLS`].
+fn inputs() -> TestDir {
+    let dir = TestDir::new();
+    dir.write("sweep.toml", SWEEP);
+    dir.write("own.toml", OWN);
+    dir
 }
 
 /// One command of each kind, with a variant of it that gives another result, and words on the first result.
@@ -31,7 +44,7 @@ const CALLS: [[&str; 3]; 4] = [
         "contains shard 1/2 of a run of `parity` with feedbal, 3 runs of 20 episodes, seed 1; this call has the learner random",
     ],
     [
-        "arena parity --learner ucb1 --episodes 20 --runs 3",
+        "arena @/own.toml --learner random --episodes 20 --runs 3",
         "--seed 2",
         "contains an arena, 2 finished cells of 3 runs of 20 episodes, seed 1; 2 of them are not in this call",
     ],
@@ -44,8 +57,7 @@ const CALLS: [[&str; 3]; 4] = [
 
 #[test]
 fn the_same_call_confirms_and_another_one_needs_force() {
-    let dir = TestDir::new();
-    dir.write("sweep.toml", SWEEP);
+    let dir = inputs();
     for (i, [call, other, words]) in CALLS.into_iter().enumerate() {
         let out = format!("out-{i}");
         let call = format!("{call} --out @/{out}");
@@ -104,8 +116,7 @@ fn every_difference_of_a_run_is_named() {
 
 #[test]
 fn each_kind_of_result_replaces_the_others_without_a_trace() {
-    let dir = TestDir::new();
-    dir.write("sweep.toml", SWEEP);
+    let dir = inputs();
     let calls = CALLS.map(|[call, _, _]| call);
     let fresh = calls.map(|call| {
         dir.emab(&format!("{call} --out @/fresh-{}", call.len()));
@@ -170,6 +181,44 @@ fn files_of_other_programs_are_kept() {
         );
     }
     assert_eq!(dir.text("strange/checkpoint.json"), "{\"epoch\": 3}");
+}
+
+#[test]
+fn problem_files_of_an_arena_come_and_go_with_it() {
+    let dir = inputs();
+    dir.write("second.toml", &OWN.replace("0.1", "0.2"));
+    let call = |problems: &str| {
+        format!("arena {problems} --learner random --episodes 20 --runs 3 --out @/out")
+    };
+    let stored = || match dir.exists("out/arena-problems") {
+        true => dir.names("out/arena-problems"),
+        false => Vec::new(),
+    };
+    dir.emab(&call("@/own.toml"));
+    assert_eq!(stored(), ["0001-own.json"]);
+    let own = dir.text("out/arena-problems/0001-own.json");
+    // More problems continue it, in the order of the call.
+    dir.emab(&call("parity @/second.toml @/own.toml"));
+    assert_eq!(stored(), ["0002-own.json", "0003-own.json"]);
+    assert_eq!(dir.text("out/arena-problems/0003-own.json"), own);
+    // Fewer need --force; what emab did not write, and is not in the way, stays.
+    dir.write("out/arena-problems/notes.txt", "mine");
+    dir.write("out/arena-problems/.0002-own.json.7.tmp", "half");
+    dir.rejects(&call("@/own.toml"), 2, "are not in this call");
+    dir.emab(&format!("{} --force", call("@/own.toml")));
+    assert_eq!(stored(), ["0001-own.json", "notes.txt"]);
+    // They are arguments that continue the arena.
+    let more = format!("{} --learner benchmark", call("@/out/arena-problems"));
+    dir.emab(&more);
+    assert_eq!(stored(), ["0001-own.json", "notes.txt"]);
+    assert_eq!(dir.text("out/arena-problems/0001-own.json"), own);
+    dir.emab("run parity --episodes 20 --runs 3 --out @/out --force");
+    assert_eq!(stored(), ["notes.txt"]);
+    // A folder of this name that no arena belongs to.
+    fs::create_dir_all(dir.at("mine/arena-problems")).unwrap();
+    let words = "contains arena-problems, not written by emab | choose another folder";
+    let other = call("@/own.toml").replace("@/out", "@/mine --force");
+    dir.rejects(&other, 2, words);
 }
 
 #[test]

@@ -24,6 +24,20 @@ learner.sigma2 = { from = 0.05, to = 0.2, steps = 3, scale = "log" }
 problem.horizon = 5
 "#;
 
+/// A problem that is not built in.
+pub const OWN: &str = r#"
+name = "own"
+horizon = 3
+states = 3
+actions = ["go"]
+feedbacks = 2
+transition = "min(x + f, 2)"
+[model]
+feedback = [0.4, 0.6]
+reward = "x"
+cost = 0.1
+"#;
+
 /// The lines of a table of cases: an input, `=>`, and the words of the error between bars. `⏎` is a line break.
 pub fn cases(table: &str) -> impl Iterator<Item = (String, &str)> {
     let lines = table.lines().filter(|line| !line.trim().is_empty());

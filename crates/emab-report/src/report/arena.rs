@@ -1,5 +1,8 @@
 //! The report of an arena.
 
+use std::collections::BTreeMap;
+
+use emab_sim::background::{ArenaBackground, ArenaWarning};
 use emab_sim::results::{ArenaEntry, ArenaProblem, ArenaResult};
 
 use super::{ArenaContent, Figure, count, repeat, soundness};
@@ -19,6 +22,9 @@ const SUMMARY: &str = "Over all problems, by mean place: 0 is first everywhere, 
 
 const RATIOS: &str = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy divided by \
     feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
+
+/// Rows that are shown at once; more of them are behind a summary.
+const SHOWN: usize = 40;
 
 pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
     let result = &content.result;
@@ -57,7 +63,8 @@ pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
             .flat_map(|problem| of_problem(problem, result.runs))
             .collect(),
     ));
-    blocks.extend(soundness(&content.warnings));
+    blocks.extend(warnings(&content.background.warnings));
+    blocks.extend(problems(content));
     blocks.extend(learners(result));
     let facts = vec![
         ("version", format!("emab {}", result.version)),
@@ -65,13 +72,111 @@ pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
         ("runs", number(result.runs as f64)),
         ("episodes of a run", number(result.episodes as f64)),
     ];
-    let rows = result.problems.iter().map(|problem| {
-        let ground = &problem.ground;
-        vec![ground.problem.clone(), format!("`{}`", ground.problem_hash)]
-    });
-    let hashes = Block::table(vec!["problem", "hash of the problem file"], rows.collect());
-    blocks.extend(repeat(command, facts, vec![hashes]));
+    blocks.extend(repeat(command, facts, files(&content.background)));
     blocks
+}
+
+/// The warnings on confidence widths; the count for each learner and all behind it if there are many.
+fn warnings(all: &[ArenaWarning]) -> Vec<Block> {
+    let mut grouped: Vec<(&ArenaWarning, Vec<&str>)> = Vec::new();
+    for one in all {
+        let same = |(other, _): &&mut (&ArenaWarning, _)| {
+            (&one.problem, &one.words) == (&other.problem, &other.words)
+        };
+        match grouped.iter_mut().rev().find(same) {
+            Some((_, learners)) => learners.extend(one.learner.as_deref()),
+            None => grouped.push((one, one.learner.as_deref().into_iter().collect())),
+        }
+    }
+    let words = grouped.iter().map(|(one, learners)| {
+        let learners = match learners.is_empty() {
+            true => String::new(),
+            false => format!("{}: ", learners.join(", ")),
+        };
+        format!("{}: {learners}{}", one.problem, one.words)
+    });
+    let mut blocks = soundness(words.collect());
+    if grouped.len() <= SHOWN {
+        return blocks;
+    }
+    let list = blocks.split_off(1);
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for one in all {
+        let learner = one.learner.as_deref().unwrap_or("(not checked)");
+        *counts.entry(learner).or_default() += 1;
+    }
+    let rows = counts.into_iter();
+    let rows = rows.map(|(learner, n)| vec![learner.to_owned(), number(n as f64)]);
+    blocks.push(Block::Text(
+        "The number of problems on which the confidence width of a learner is not sound.".into(),
+    ));
+    blocks.push(Block::table(vec!["learner", "problems"], rows.collect()));
+    blocks.push(Block::Details {
+        summary: format!("All {} warnings", grouped.len()),
+        blocks: list,
+    });
+    blocks
+}
+
+/// The sizes and the hash of each problem.
+fn problems(content: &ArenaContent) -> Vec<Block> {
+    let all = content.result.problems.iter();
+    let rows = all
+        .zip(&content.background.problems)
+        .map(|(problem, file)| {
+            let sizes = file.as_ref().map(|file| {
+                let spec = file.spec();
+                let sizes = [
+                    spec.horizon(),
+                    spec.states().len(),
+                    spec.actions().len(),
+                    spec.feedbacks().len(),
+                ];
+                sizes.map(|size| number(size as f64))
+            });
+            let mut row = vec![problem.ground.problem.clone()];
+            row.extend(sizes.unwrap_or_default());
+            row.push(format!("`{}`", problem.ground.problem_hash));
+            row
+        });
+    let header = vec![
+        "problem",
+        "steps",
+        "states",
+        "actions",
+        "feedbacks",
+        "hash of the problem file",
+    ];
+    let table = Block::table(header, rows.collect());
+    let count = content.result.problems.len();
+    let shown = match count > SHOWN {
+        true => Block::Details {
+            summary: format!("All {count} problems"),
+            blocks: vec![table],
+        },
+        false => table,
+    };
+    vec![Block::Heading("Problems".into()), shown]
+}
+
+/// Where the problem files of the command are.
+fn files(background: &ArenaBackground) -> Vec<Block> {
+    let mut words = Vec::new();
+    if background.stored > 0 {
+        words.push(
+            "The result folder has the problem files that are not built in. A relative path in the command begins at the directory in which \
+             `emab report` was called.",
+        );
+    }
+    if background.problems.iter().any(Option::is_none) {
+        words.push(
+            "`FILE-` in the command stands for the problem file with this hash: it is not built in, and the result folder does not have it.",
+        );
+    }
+    words
+        .into_iter()
+        .map(|one| Block::Text(one.into()))
+        .collect()
 }
 
 fn of_problem(problem: &ArenaProblem, runs: u64) -> Vec<Block> {

@@ -12,7 +12,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-use emab_sim::background::{ProblemSummary, RunBackground};
+use emab_sim::background::{ArenaBackground, ProblemSummary, RunBackground};
 use emab_sim::compare::sweep::{Sweep, SweepCellResult};
 use emab_sim::results::{ArenaResult, RunResult, StateRegret};
 
@@ -46,8 +46,8 @@ pub enum Content {
 pub struct ArenaContent {
     /// The result.
     pub result: ArenaResult,
-    /// Warnings on confidence widths that are not sound.
-    pub warnings: Vec<String>,
+    /// The problem files and what follows from them.
+    pub background: ArenaBackground,
 }
 
 /// The result of a run, and what belongs to it.
@@ -193,13 +193,13 @@ fn count(n: u64, noun: &str) -> String {
 }
 
 /// The warnings on confidence widths of a sweep or an arena.
-fn soundness(warnings: &[String]) -> Vec<Block> {
+fn soundness(warnings: Vec<String>) -> Vec<Block> {
     let heading = Block::Heading("Soundness".into());
     match warnings.is_empty() {
         true => vec![
             heading,
             Block::Text("No confidence width is known to be unsound on these problems.".into()),
         ],
-        false => vec![heading, Block::List(warnings.to_vec())],
+        false => vec![heading, Block::List(warnings)],
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn blocks(record: &SweepContent, command: &str) -> Vec<Block> {
         Err(why) => Block::Text(format!("There is no figure: {why}.")),
     });
     blocks.extend(tables(record));
-    blocks.extend(soundness(&record.warnings));
+    blocks.extend(soundness(record.warnings.clone()));
     blocks.extend(problem::blocks(&record.problem, None));
     let sweep_file = vec![
         Block::Text("The sweep file:".into()),

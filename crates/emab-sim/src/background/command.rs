@@ -5,8 +5,9 @@ use std::path::Path;
 use emab::Conditions;
 use emab_problem::{BUILTIN, ProblemFile};
 
-use crate::experiment::{log_spaced, quoted};
-use crate::results::{ArenaResult, RunResult};
+use crate::compare::default_learners;
+use crate::experiment::{StoredProblems, log_spaced, quoted};
+use crate::results::{ArenaResult, ArenaSetting, REFERENCE, RunResult};
 
 /// The built-in problem with this hash under these conditions, if there is one.
 pub(super) fn builtin(hash: &str, conditions: &Conditions) -> Option<&'static str> {
@@ -25,10 +26,16 @@ fn problem_words(hash: &str, conditions: &Conditions, file: &str) -> Vec<String>
         return vec![file.into()];
     };
     let mut words = vec![name.to_owned()];
-    for condition in conditions.to_string().split_whitespace() {
-        words.extend(["--condition".into(), shell_word(condition)]);
-    }
+    words.extend(condition_words(conditions));
     words
+}
+
+fn condition_words(conditions: &Conditions) -> Vec<String> {
+    let texts = conditions.to_string();
+    let texts = texts.split_whitespace().map(shell_word);
+    texts
+        .flat_map(|text| ["--condition".into(), text])
+        .collect()
 }
 
 fn shell_word(text: &str) -> String {
@@ -75,30 +82,13 @@ pub fn run_command(result: &RunResult, problem: &str) -> String {
     words.join(" ")
 }
 
-/// The `emab arena` that repeats a result. A problem that is not built in is named by its hash.
-pub fn arena_command(result: &ArenaResult) -> String {
+/// The `emab arena` that repeats a result. A problem that is not built in is a file of the result folder, or `FILE-` and the
+/// first characters of its hash if the folder does not have it.
+pub fn arena_command(result: &ArenaResult, stored: &StoredProblems) -> String {
+    let (problems, conditions) = arena_problems(result, stored);
     let mut words = vec!["emab".into(), "arena".into()];
-    let mut conditions: Vec<String> = Vec::new();
-    for problem in &result.problems {
-        let ground = &problem.ground;
-        let file = format!("FILE-{}", ground.problem_hash.get(..12).unwrap_or_default());
-        let all = problem_words(&ground.problem_hash, &ground.conditions, &file);
-        let mut all = all.into_iter();
-        words.extend(all.next());
-        if conditions.is_empty() {
-            conditions = all.collect();
-        }
-    }
-    let mut labels: Vec<&str> = Vec::new();
-    for problem in &result.problems {
-        let played = problem.learners.iter().map(|entry| entry.label.as_str());
-        for label in played.chain(problem.left_out.iter().map(|left| left.label.as_str())) {
-            if !labels.contains(&label) {
-                labels.push(label);
-            }
-        }
-    }
-    for label in labels {
+    words.extend(problems);
+    for label in arena_learners(result) {
         words.extend(["--learner".into(), shell_word(label)]);
     }
     let mut problems = result.problems.iter();
@@ -118,4 +108,75 @@ pub fn arena_command(result: &ArenaResult) -> String {
     }
     words.extend(conditions);
     words.join(" ")
+}
+
+/// The problems of an arena as arguments, and the options for their conditions, which apply to all of them.
+fn arena_problems(result: &ArenaResult, stored: &StoredProblems) -> (Vec<String>, Vec<String>) {
+    let grounds = || result.problems.iter().map(|problem| &problem.ground);
+    let conditions = grounds().next().map(|ground| &ground.conditions);
+    let shared = grounds().all(|ground| Some(&ground.conditions) == conditions);
+    let names = grounds().map(|ground| builtin(&ground.problem_hash, &ground.conditions));
+    let names: Option<Vec<&str>> = names.collect();
+    if let Some(names) = names.filter(|_| shared) {
+        let names = names.into_iter().map(str::to_owned).collect();
+        let options = conditions.map(condition_words);
+        return (names, options.unwrap_or_default());
+    }
+    let word = |ground: &ArenaSetting| {
+        let hash = ground.problem_hash.as_str();
+        // The hash depends on the conditions: a built-in problem with conditions is stored.
+        if let Some(name) = builtin(hash, &Conditions::default()) {
+            return name.to_owned();
+        }
+        match stored.path_of(hash) {
+            Some(path) => quoted(&path),
+            None => format!("FILE-{}", hash.get(..12).unwrap_or_default()),
+        }
+    };
+    let mut words: Vec<String> = grounds().map(word).collect();
+    if let Some((folder, paths)) = stored.folder() {
+        let paths: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
+        let all = paths.len().max(2);
+        if let Some(at) = words.windows(all).position(|some| some == paths) {
+            words.splice(at..at + all, [quoted(&folder)]);
+        }
+    }
+    (words, Vec::new())
+}
+
+/// The learners of an arena in an order that gives the same result; none if they are the default ones. The order is that of
+/// learners with equal regret, and of learners that do not apply.
+fn arena_learners(result: &ArenaResult) -> Vec<&str> {
+    let mut before: Vec<(&str, &str)> = Vec::new();
+    let mut labels: Vec<&str> = vec![REFERENCE];
+    for problem in &result.problems {
+        for pair in problem.learners.windows(2) {
+            if pair[0].regret.mean.total_cmp(&pair[1].regret.mean).is_eq() {
+                before.push((&pair[0].label, &pair[1].label));
+            }
+        }
+        for pair in problem.left_out.windows(2) {
+            before.push((&pair[0].label, &pair[1].label));
+        }
+        let played = problem.learners.iter().map(|entry| entry.label.as_str());
+        for label in played.chain(problem.left_out.iter().map(|left| left.label.as_str())) {
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+    }
+    let defaults = default_learners();
+    if labels.len() == defaults.len() && defaults.iter().all(|one| labels.contains(&&**one)) {
+        return Vec::new();
+    }
+    let mut ordered: Vec<&str> = Vec::new();
+    while !labels.is_empty() {
+        let is_free = |label: &&str| {
+            let mut known = before.iter();
+            !known.any(|(first, second)| second == label && labels.contains(first))
+        };
+        let next = labels.iter().position(is_free).unwrap_or(0);
+        ordered.push(labels.remove(next));
+    }
+    ordered
 }

@@ -1,6 +1,7 @@
 //! What a report states beside the numbers of a result, recomputed from the problem file: sizes and reference values,
 //! whether learners' confidence widths are sound, the bounds that apply, and the command that repeats the result.
 
+mod arena;
 mod command;
 
 use std::sync::Arc;
@@ -13,41 +14,11 @@ use emab::{Environment, Problem};
 use emab_problem::ProblemFile;
 
 use crate::experiment::BuildError;
-use crate::results::{ArenaResult, RunResult};
+use crate::results::RunResult;
 use crate::soundness::{assumed_words, unsound_learners};
 
+pub use arena::{ArenaBackground, ArenaWarning};
 pub use command::{arena_command, run_command};
-
-/// Warnings on learners of an arena whose confidence widths are not sound, by problem. Only built-in problems are checked: the
-/// result has no files of others.
-pub fn arena_warnings(result: &ArenaResult) -> Vec<String> {
-    let mut all = Vec::new();
-    for problem in &result.problems {
-        let ground = &problem.ground;
-        let file = command::builtin(&ground.problem_hash, &ground.conditions)
-            .and_then(ProblemFile::builtin)
-            .and_then(Result::ok);
-        let Some((file, model)) = file.and_then(|file| Some((file.clone(), file.problem().ok()?)))
-        else {
-            all.push(format!(
-                "{}: not checked, because it is not built in",
-                ground.problem
-            ));
-            continue;
-        };
-        let configs = problem.learners.iter().filter_map(|entry| {
-            let config = LearnerConfig::parse(&entry.label, file.learning()).ok()?;
-            config.for_episodes(result.episodes).ok()
-        });
-        let words = unsound_learners(&model, None, &configs.collect::<Vec<_>>());
-        let named = |words: String| {
-            let words = words.strip_prefix("warning: ").unwrap_or(&words);
-            format!("{}: {words}", ground.problem)
-        };
-        all.extend(words.unwrap_or_default().into_iter().map(named));
-    }
-    all
-}
 
 /// A problem with what can be computed about it.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
 use crate::VERSION;
-use crate::experiment::folder_content::{ARENA_CELLS as CELLS, FolderContent, ResultKind};
+use crate::experiment::folder_content::{ARENA, ARENA_CELLS as CELLS, FolderContent, ResultKind};
 use crate::experiment::result_folder::{Folder, FolderError};
 use crate::results::ArenaCellResult;
 use crate::shard::Shard;
@@ -12,7 +12,7 @@ use crate::shard::Shard;
 /// The tables and plots of a finished arena.
 const TABLES: [&str; 6] = [
     "pairs.csv",
-    "arena.json",
+    ARENA,
     "arena.csv",
     "arena.svg",
     "arena.png",
@@ -101,6 +101,7 @@ impl ArenaFolder {
             folder.write_sealed_lines(CELLS, &saved)?;
         }
         let folder = ArenaFolder { folder, saved };
+        // The stored problems stay until the arena is finished: they may be the arguments of this call.
         let begun = |cell| folder.saved.iter().any(|one| one.is_of(cell, rounds));
         if !cells.clone().all(begun) {
             for name in TABLES {

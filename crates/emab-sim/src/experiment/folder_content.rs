@@ -7,6 +7,7 @@ use super::record_file::RECORDS;
 use super::result_folder::{Folder, FolderError, quoted};
 use super::run_call::RunCall;
 use super::run_folder::{CHECKPOINT, RESULT, SHARD};
+use super::stored_problems::{FOLDER as ARENA_PROBLEMS, StoredProblems};
 use crate::shard::Shard;
 
 /// The manifest of a sweep.
@@ -17,6 +18,8 @@ pub(crate) const SWEEP_CELLS: &str = "cells.jsonl";
 pub(crate) const SWEEP_TABLE: &str = "sweep.csv";
 /// The finished cells of an arena.
 pub(crate) const ARENA_CELLS: &str = "arena.jsonl";
+/// The document of `emab arena --json`.
+pub const ARENA: &str = "arena.json";
 /// The document of `emab reproduce --json`.
 pub const REPRODUCTION: &str = "reproduction.json";
 /// Its report, by which a reproduction of an earlier version is recognised.
@@ -45,7 +48,21 @@ pub enum ResultKind {
 }
 
 impl ResultKind {
-    /// Whether results of this kind may have a file of this name.
+    /// The kind of the result that a folder has to show: a finished run, a sweep, or an arena, by the names of its files. Unlike
+    /// [`FolderContent::read`] it reads no file, so that a result can be shown although files that only its continuation needs
+    /// are missing or damaged.
+    pub fn shown(folder: &Folder) -> Option<ResultKind> {
+        let kinds: [(ResultKind, &[&str]); 3] = [
+            (ResultKind::Sweep, &[SWEEP]),
+            (ResultKind::Run, &[RESULT]),
+            (ResultKind::Arena, &[ARENA, ARENA_CELLS]),
+        ];
+        let has = |names: &[&str]| names.iter().any(|name| folder.has(name));
+        let mut kinds = kinds.into_iter();
+        kinds.find_map(|(kind, names)| has(names).then_some(kind))
+    }
+
+    /// Whether results of this kind may have a file or a folder of this name.
     pub(super) fn owns(self, name: &str) -> bool {
         let (files, pictures): (&[&str], &[&str]) = match self {
             ResultKind::UnfinishedRun | ResultKind::RunShard | ResultKind::Run => {
@@ -70,7 +87,7 @@ impl ResultKind {
                 &["sweep"],
             ),
             ResultKind::Arena => (
-                &[ARENA_CELLS, "arena.json", "arena.csv", "pairs.csv"],
+                &[ARENA_CELLS, ARENA, "arena.csv", "pairs.csv", ARENA_PROBLEMS],
                 &["arena"],
             ),
             ResultKind::Reproduction => (
@@ -221,7 +238,10 @@ impl FolderContent {
     ) -> Result<bool, FolderError> {
         self.check_room(folder, kind, difference, force)?;
         for name in &self.files {
-            folder.remove(name)?;
+            match name.as_str() {
+                ARENA_PROBLEMS => StoredProblems::remove(folder)?,
+                name => folder.remove(name)?,
+            }
         }
         Ok(!self.results.is_empty())
     }

@@ -17,19 +17,21 @@ mod run_call;
 pub(crate) mod run_folder;
 mod save_result;
 mod state;
+mod stored_problems;
 #[cfg(test)]
 mod tests;
 
 pub use builder::{BuildError, CHECKED_PAIRS, ExperimentBuilder, LearnerSource, ProblemSource};
 pub use checkpoints::{CheckpointError, check_checkpoints, log_spaced};
-pub use folder_content::{FolderContent, FoundResult, GENERATOR, REPRODUCTION, ResultKind};
+pub use folder_content::{ARENA, FolderContent, FoundResult, GENERATOR, REPRODUCTION, ResultKind};
 pub use merge::{MergedRun, merge_runs};
 pub use new_file::{NewFile, write_file};
 pub use record_file::{RecordReader, RecordWriter};
 pub use result_folder::{FileError, Folder, FolderError, quoted};
 pub use run::{Control, Experiment, Finish, Progress, RunSink};
 pub use run_folder::{
-    Begun, PlannedRun, Resumed, RunFolder, RunPlan, has_result, read_result, state_plot_name,
+    Begun, PlannedRun, Resumed, RunFolder, RunPlan, read_result, state_plot_name,
 };
 pub use save_result::save_result;
 pub use state::{LearnerState, State};
+pub use stored_problems::StoredProblems;

@@ -122,6 +122,16 @@ impl Folder {
         Ok(self)
     }
 
+    /// A folder inside this one, created if necessary, under the same lock.
+    pub(crate) fn subfolder(&self, name: &str) -> Result<Folder, FileError> {
+        let path = self.file(name);
+        fs::create_dir_all(&path).map_err(failed("make the folder", &path))?;
+        Ok(Folder {
+            path,
+            lock: self.lock.clone(),
+        })
+    }
+
     /// Whether the folder is locked. It is not if it was opened to be read, or if its file system has no locks.
     pub fn is_locked(&self) -> bool {
         self.lock.is_some()
@@ -215,6 +225,15 @@ impl Folder {
         let path = self.file(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(failed("remove", &path)),
+        }
+    }
+
+    /// Removes a folder inside this one, if it is empty.
+    pub(crate) fn remove_empty(&self, name: &str) -> Result<(), FileError> {
+        let path = self.file(name);
+        match fs::remove_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             removed => removed.map_err(failed("remove", &path)),
         }
     }

@@ -277,11 +277,6 @@ pub fn read_result(folder: &Folder) -> Result<RunResult, FolderError> {
     Ok(result.against_optimum())
 }
 
-/// Whether a folder contains a result of a run.
-pub fn has_result(folder: &Folder) -> bool {
-    folder.has(RESULT)
-}
-
 /// The finished shard in a folder; fails if it is unfinished, is a whole run, or is not a shard.
 pub(super) fn read_shard(folder: &Folder) -> Result<SavedRun, FolderError> {
     let path = quoted(folder.path());
@@ -299,10 +294,14 @@ pub(super) fn read_shard(folder: &Folder) -> Result<SavedRun, FolderError> {
 
 /// The file name, without extension, of the plot of a learner's regret by state; `number` distinguishes equal labels.
 pub fn state_plot_name(label: &str, number: usize) -> String {
+    format!("places-{}-{}", number + 1, plain_name(label))
+}
+
+/// A text as a part of a file name.
+pub(super) fn plain_name(text: &str) -> String {
     let plain = |c: char| match c {
         c if c.is_ascii_alphanumeric() || c == '.' => c,
         _ => '-',
     };
-    let plain: String = label.chars().map(plain).take(60).collect();
-    format!("places-{}-{plain}", number + 1)
+    text.chars().map(plain).take(60).collect()
 }

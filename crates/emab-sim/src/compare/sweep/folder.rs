@@ -185,11 +185,6 @@ impl SweepFolder {
     }
 }
 
-/// Whether a folder contains a sweep.
-pub fn contains_sweep(folder: &Folder) -> bool {
-    folder.has(MANIFEST)
-}
-
 /// The sweep of a folder and its finished cells.
 pub fn read_sweep(folder: &Folder) -> Result<(Sweep, Vec<SweepCellResult>), SweepFolderError> {
     let sweep = Manifest::read(folder)?.sweep()?;

@@ -12,7 +12,5 @@ mod table;
 
 pub use cell::{Sweep, SweepCell, SweepCellResult, Value};
 pub use file::{SweepError, SweepFile};
-pub use folder::{
-    BegunSweep, Manifest, SweepFolder, SweepFolderError, contains_sweep, merge_sweeps, read_sweep,
-};
+pub use folder::{BegunSweep, Manifest, SweepFolder, SweepFolderError, merge_sweeps, read_sweep};
 pub use table::columns;
