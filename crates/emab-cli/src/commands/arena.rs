@@ -41,8 +41,7 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     problems.iter().for_each(note_assumed);
     let folder = args.out.as_deref().map(create_folder).transpose()?;
     let cells = || problems.iter().flat_map(|problem| &problem.cells);
-    let folder =
-        folder.map(|folder| ArenaFolder::begin(folder, cells(), args.until_decided, args.force));
+    let folder = folder.map(|folder| ArenaFolder::begin(folder, cells(), args.margin, args.force));
     let folder = folder.transpose()?;
     let player = Player {
         folder: folder.as_ref(),

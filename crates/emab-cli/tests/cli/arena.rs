@@ -126,11 +126,19 @@ fn a_folder_contains_table_plot_and_finished_cells() {
     let more = format!("{call} --learner random --out @/two");
     dir.emab(&more);
     assert!(dir.text("two/arena.jsonl").starts_with(&resumed));
-    let words = "two contains an arena, 4 finished cells of 3 runs of 50 episodes, seed 1; 1 of them are not in this call";
+    let words = "two contains an arena, 4 finished cells of 3 runs of 50 episodes, seed 1; 1 of them is not in this call, which has 3 runs of 50 episodes, seed 1";
     dir.rejects(&format!("{call} --out @/two"), 2, words);
     dir.emab(&format!("{call} --out @/two --force"));
     assert_eq!(dir.text("two/arena.jsonl"), resumed);
     assert_eq!(dir.read("two/arena.csv"), two);
+
+    // Another margin of the same runs changes the verdicts.
+    let until = "arena parity --learner random --episodes 20 --runs 100 --until-decided --out @/three --margin";
+    dir.emab(&format!("{until} 100"));
+    let words = "its margin is 100, and that of this call is 5; choose another folder";
+    dir.rejects(&format!("{until} 5"), 2, words);
+    dir.emab(&format!("{until} 5 --force"));
+    dir.emab(&format!("{until} 5"));
 
     // An edited cell is rejected.
     dir.write("two/arena.jsonl", &cells.replacen("0", "1", 1));
@@ -153,7 +161,7 @@ fn runs_are_added_until_every_pair_is_decided() {
         let pair = &pairs["pairs"][i];
         ["first", "second", "verdict"].map(|name| pair[name].as_str().unwrap())
     };
-    assert_eq!(pair(0), ["feedbal", "ucb1", "equivalent"]);
+    assert_eq!(pair(0), ["feedbal", "ucb1", "better"]);
     assert_eq!(pair(1), ["feedbal", "random", "better"]);
     assert_eq!(
         pairs["pairs"][0]["difference"]["ends"],
@@ -168,7 +176,7 @@ fn runs_are_added_until_every_pair_is_decided() {
         csv.lines()
             .nth(1)
             .unwrap()
-            .contains(",feedbal,ucb1,-9,-9,-9,equivalent"),
+            .contains(",feedbal,ucb1,-9,-9,-9,better"),
         "{csv}"
     );
 
@@ -185,7 +193,7 @@ fn runs_are_added_until_every_pair_is_decided() {
 
     let (text, _) = said(call);
     assert!(
-        text.contains("100 runs: 2 of 3 pairs decided, 1 equivalent within 10, 0 undecided"),
+        text.contains("100 runs: 3 of 3 pairs decided, 0 equivalent within 10, 0 undecided"),
         "{text}"
     );
 

@@ -46,7 +46,7 @@ const CALLS: [[&str; 3]; 4] = [
     [
         "arena @/own.toml --learner random --episodes 20 --runs 3",
         "--seed 2",
-        "contains an arena, 2 finished cells of 3 runs of 20 episodes, seed 1; 2 of them are not in this call",
+        "contains an arena, 2 finished cells of 3 runs of 20 episodes, seed 1; 2 of them are not in this call, which has 3 runs of 20 episodes, seed 2",
     ],
     [
         "sweep @/sweep.toml",

@@ -10,12 +10,20 @@ use crate::arena::{left_out, problem_lead, problem_rows, ratios_rows, summary_ro
 use crate::arena_pairs::{PAIRS_HEADER, pairs_rows};
 use crate::document::Block;
 use crate::plot::{arena_options, draw_arena};
+use crate::run_table::confidence;
 use crate::runs_table::UNRELIABLE;
 use crate::text_table::number;
 
 const RANKING: &str = "`best` is the least mean regret of the learners that see only episodes; `within noise` marks those whose difference to \
     the best, run by run, has 0 in its 95 % interval. `less feedbal's` is the difference to feedbal run by run. Each interval holds by \
     itself: of twenty comparisons without a difference, one is expected to show one.";
+
+const PAIRED_RANKING: &str = "`best` is the least mean regret of the learners that see only episodes; `within noise` marks those that the \
+    pairs below do not show to be worse. `less feedbal's` is the difference to feedbal run by run, with an interval for a fixed number of \
+    runs.";
+
+const NOTES: &str = "`growth` is the cost of an episode of the second half, as a multiple of one of the first half. `stuck` is the share of \
+    runs that return to a pair again and again without the benchmark's action there. Learners that see more than episodes are not ranked.";
 
 const SUMMARY: &str = "Over all problems, by mean place: 0 is first everywhere, 1 last. `better than feedbal` and `worse` count the problems on \
     which the 95 % interval of the paired difference excludes 0.";
@@ -28,10 +36,14 @@ const SHOWN: usize = 40;
 
 pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
     let result = &content.result;
+    let is_paired = result
+        .problems
+        .iter()
+        .any(|problem| problem.pairs.is_some());
     let mut blocks = vec![Block::Text(format!(
-        "{} of {} for each learner, seed {}. All learners use the same random numbers, so that they are compared run by run; ± is a 95 % \
+        "{} runs of {} for each learner, seed {}. All learners use the same random numbers, so that they are compared run by run; ± is a 95 % \
          interval over the runs.",
-        count(result.runs, "run"),
+        result.runs_text(),
         count(result.episodes, "episode"),
         result.seed
     ))];
@@ -55,7 +67,8 @@ pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
     };
     blocks.extend(figure.blocks());
     blocks.push(Block::Heading("Ranking on each problem".into()));
-    blocks.push(Block::Text(RANKING.into()));
+    let ranking = if is_paired { PAIRED_RANKING } else { RANKING };
+    blocks.push(Block::Text(format!("{ranking} {NOTES}")));
     blocks.push(Block::Section(
         result
             .problems
@@ -69,7 +82,7 @@ pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
     let facts = vec![
         ("version", format!("emab {}", result.version)),
         ("seed", result.seed.to_string()),
-        ("runs", number(result.runs as f64)),
+        ("runs", result.runs_text()),
         ("episodes of a run", number(result.episodes as f64)),
     ];
     blocks.extend(repeat(command, facts, files(&content.background)));
@@ -196,7 +209,7 @@ fn of_problem(problem: &ArenaProblem, runs: u64) -> Vec<Block> {
     }
     if let Some(pairs) = &problem.pairs {
         blocks.push(Block::Text(format!(
-            "Pairs of learners, decided after {}. Their intervals hold together after every round, except with probability {} %.",
+            "Pairs of learners after {}. Their intervals hold together after every round, except with probability {} %.",
             count(problem.runs.unwrap_or(runs), "run"),
             number(100.0 * pairs.error)
         )));
@@ -219,10 +232,10 @@ fn capitalised(text: &str) -> String {
 /// The numbers of the figure.
 fn ratios(result: &ArenaResult) -> Vec<Vec<String>> {
     let rows = result.problems.iter().flat_map(|problem| {
-        problem.learners.iter().map(|entry| {
+        let runs = problem.runs.unwrap_or(result.runs);
+        problem.learners.iter().map(move |entry| {
             let ratio = entry.over_feedbal;
-            let ratio =
-                ratio.map(|it| crate::run_table::confidence(it.mean, it.stderr, result.runs));
+            let ratio = ratio.map(|it| confidence(it.mean, it.stderr, runs));
             vec![
                 problem.ground.problem.clone(),
                 entry.label.clone(),

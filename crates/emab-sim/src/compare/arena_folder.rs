@@ -6,7 +6,7 @@ use super::cell::Cell;
 use crate::VERSION;
 use crate::experiment::folder_content::{ARENA, ARENA_CELLS as CELLS, FolderContent, ResultKind};
 use crate::experiment::result_folder::{Folder, FolderError};
-use crate::results::ArenaCellResult;
+use crate::results::{ArenaCellResult, ArenaResult};
 use crate::shard::Shard;
 
 /// The tables and plots of a finished arena.
@@ -67,6 +67,34 @@ impl SavedCell {
     }
 }
 
+/// How many finished cells a call does not have, and what it has instead.
+fn not_in_call(others: usize, cell: Option<&Cell>) -> String {
+    let are = if others == 1 { "is" } else { "are" };
+    let call = cell.map(|cell| {
+        let at = cell.ranked_at().filter(|at| *at < cell.episodes);
+        let at = at.map_or(String::new(), |at| format!(", compared after {at}"));
+        let (runs, episodes, seed) = (cell.runs, cell.episodes, cell.seed);
+        format!(", which has {runs} runs of {episodes} episodes{at}, seed {seed}")
+    });
+    format!(
+        "{others} of them {are} not in this call{}",
+        call.unwrap_or_default()
+    )
+}
+
+/// The margin of the finished arena in a folder; none if there is none, or if its pairs were not compared.
+fn stored_margin(folder: &Folder) -> Result<Option<f64>, FolderError> {
+    if !folder.has(ARENA) {
+        return Ok(None);
+    }
+    let result: ArenaResult = folder.read_json(ARENA)?;
+    let mut pairs = result
+        .problems
+        .iter()
+        .filter_map(|problem| problem.pairs.as_ref());
+    Ok(pairs.next().map(|pairs| pairs.margin))
+}
+
 /// The result folder of an arena.
 pub struct ArenaFolder {
     folder: Folder,
@@ -74,14 +102,16 @@ pub struct ArenaFolder {
 }
 
 impl ArenaFolder {
-    /// Takes a folder for an arena of these cells, played in one go or in rounds, and reads those that are finished. Fails if a finished cell is not one of
-    /// them, if the folder contains something else, or if a cell is damaged. With `force` the others are removed.
+    /// Takes a folder for an arena of these cells, played in one go, or in rounds until pairs are decided with this margin, and reads
+    /// those that are finished. Fails if a finished cell is not one of them, if the margin is another one, if the folder contains
+    /// something else, or if a cell is damaged. With `force` the others are removed.
     pub fn begin<'a>(
         folder: Folder,
         cells: impl Iterator<Item = &'a Cell> + Clone,
-        rounds: bool,
+        margin: Option<f64>,
         force: bool,
     ) -> Result<ArenaFolder, FolderError> {
+        let rounds = margin.is_some();
         let content = FolderContent::read(&folder)?;
         let same = content.only(ResultKind::Arena).is_some();
         let mut saved: Vec<SavedCell> = match same {
@@ -91,10 +121,16 @@ impl ArenaFolder {
         let count = saved.len();
         saved.retain(|one| cells.clone().any(|cell| one.is_of(cell, rounds)));
         let others = count - saved.len();
-        if !same || (others > 0 && !force) {
-            let difference = format!("{others} of them are not in this call");
-            let difference = same.then_some(difference.as_str());
-            content.make_room(&folder, ResultKind::Arena, difference, force)?;
+        let mut difference = (others > 0).then(|| not_in_call(others, cells.clone().next()));
+        if others == 0
+            && same
+            && let Some(there) = stored_margin(&folder)?.filter(|it| Some(*it) != margin)
+        {
+            difference = margin
+                .map(|margin| format!("its margin is {there}, and that of this call is {margin}"));
+        }
+        if !same || (difference.is_some() && !force) {
+            content.make_room(&folder, ResultKind::Arena, difference.as_deref(), force)?;
         }
         // An interrupted line must not continue with the next cell.
         if same && (others > 0 || !folder.read(CELLS)?.ends_with('\n')) {

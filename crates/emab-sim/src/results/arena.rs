@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::number;
 use super::pairs::{ArenaPairs, PairVerdict};
 use super::run::ReferenceValues;
 
@@ -220,6 +221,20 @@ pub struct ArenaResult {
     pub episodes: u64,
     /// The problems, in the order requested.
     pub problems: Vec<ArenaProblem>,
+}
+
+impl ArenaResult {
+    /// The number of runs as text: one number, or the least and the most of the problems.
+    pub fn runs_text(&self) -> String {
+        let runs = self.problems.iter();
+        let least = runs.map(|problem| problem.runs.unwrap_or(self.runs)).min();
+        match least {
+            Some(least) if least < self.runs => {
+                format!("{} to {}", number(least as f64), number(self.runs as f64))
+            }
+            _ => number(self.runs as f64),
+        }
+    }
 }
 
 /// The results of a learner over all problems.

@@ -109,7 +109,7 @@ fn caption(result: &ArenaResult) -> String {
     let mut text = format!(
         "Regret against {against}, over FeedBAL's; left is better, and bars are 95 % intervals. \
          {} runs of {} episodes, seed {}.",
-        number(result.runs as f64),
+        result.runs_text(),
         number(result.episodes as f64),
         result.seed
     );
