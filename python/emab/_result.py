@@ -282,7 +282,9 @@ class Result:
             raise ValueError(f"the file of a report must end in .html, got {target}")
         if self.benchmark_value is None:
             raise ValueError("a report needs the regret, which is unknown on a simulator; `Result.plot` draws the gain")
-        page = report_page(self.text, self.problem_file).encode()
+        runs = self._all_single_runs()
+        recorded = [] if runs is None else runs[0].episode.tolist()
+        page = report_page(self.text, self.problem_file, recorded).encode()
         if target.exists() and not force and target.read_bytes() != page:
             raise FileExistsError(f"{target} exists, and is not this report; force=True replaces it")
         target.write_bytes(page)

@@ -76,10 +76,15 @@ pub fn group_notes(document: &str) -> PyResult<Vec<String>> {
     Ok(emab_report::group_notes(&result))
 }
 
-/// The page of ``emab report``, from the document of ``emab run --json`` and its problem, if that is known.
+/// The page of ``emab report``, from the document of ``emab run --json``, its problem, if that is known, and the
+/// episodes at which single runs were recorded.
 #[pyfunction]
-#[pyo3(signature = (document, problem=None))]
-pub fn report_page(document: &str, problem: Option<PyRef<'_, Problem>>) -> PyResult<String> {
+#[pyo3(signature = (document, problem=None, recorded=None))]
+pub fn report_page(
+    document: &str,
+    problem: Option<PyRef<'_, Problem>>,
+    recorded: Option<List<u64>>,
+) -> PyResult<String> {
     let result: RunResult = serde_json::from_str(document).map_err(errors::invalid)?;
     let background = match problem {
         Some(problem) => {
@@ -90,9 +95,10 @@ pub fn report_page(document: &str, problem: Option<PyRef<'_, Problem>>) -> PyRes
         }
         None => None,
     };
+    let recorded = recorded.map_or(Vec::new(), |list| list.0);
     let entry = Entry {
         folder: result.problem.clone(),
-        command: run_command(&result, "problem.json"),
+        command: run_command(&result, "problem.json", &recorded),
         content: Content::Run(Box::new(RunContent {
             result,
             background,

@@ -30,7 +30,7 @@ pub use experiment::{
     GENERATOR, LearnerSource, LearnerState, MergedRun, NewFile, PlannedRun, ProblemSource,
     Progress, REPRODUCTION, RecordReader, RecordWriter, ResultKind, Resumed, RunFolder, RunPlan,
     RunSink, State, StoredProblems, check_checkpoints, log_spaced, merge_runs, quoted, read_result,
-    save_result, state_plot_name, write_file,
+    recorded_episodes, save_result, state_plot_name, write_file,
 };
 pub use run_set::RunSet;
 pub use shard::{Shard, ShardError};

@@ -7,7 +7,7 @@ use emab_report::{
     Picture, Series, bound_note, bound_series, draw_curves, quantile_series, regret_series,
 };
 use emab_sim::results::{LearnerResult, RunResult};
-use emab_sim::{Folder, ResultKind, read_result, write_file};
+use emab_sim::{Folder, FolderContent, ResultKind, read_result, write_file};
 use serde_json::json;
 
 use super::plot_arena::plot_arena;
@@ -46,8 +46,10 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
         return write(&folder, args, "arena", &plot_arena(&folder, args)?, json);
     }
     if kind.is_none() {
+        let content = FolderContent::read(&folder)?;
+        let there = content.results.first().map_or("no result", |it| &it.words);
         return Err(CommandError::input(format!(
-            "{place} contains no results: it has no run.json, sweep or arena"
+            "{place} contains {there}; `emab plot` draws finished runs, sweeps and arenas"
         )));
     }
     let name = if args.bound { "bound" } else { "regret" };

@@ -10,7 +10,9 @@ use emab_sim::background::{
     ArenaBackground, ProblemSummary, RunBackground, arena_command, run_command,
 };
 use emab_sim::compare::sweep::{Manifest, read_sweep};
-use emab_sim::{Folder, ResultKind, StoredProblems, quoted, read_result, write_file};
+use emab_sim::{
+    Folder, ResultKind, StoredProblems, quoted, read_result, recorded_episodes, write_file,
+};
 use serde_json::json;
 
 use super::plot::problem_of;
@@ -89,7 +91,9 @@ fn run(folder: &Folder) -> Result<(Content, String), CommandError> {
         }
         false => None,
     };
-    let command = run_command(&result, &quoted(&folder.file("problem.json")));
+    let recorded = recorded_episodes(folder).unwrap_or_default();
+    let problem = quoted(&folder.file("problem.json"));
+    let command = run_command(&result, &problem, &recorded);
     let content = RunContent {
         result,
         background,

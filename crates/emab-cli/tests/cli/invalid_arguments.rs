@@ -73,7 +73,7 @@ fn rejects_invalid_input() {
         run --resume @                                    => contains no unfinished run
         run --resume /nowhere                             => cannot read the folder /nowhere
         run --resume /nowhere --runs 3                    => cannot be used with
-        plot @                                            => contains no results
+        plot @                                            => contains no result; `emab plot` draws finished runs
         problems nothing                                  => unknown problem `nothing`
         run                                               => PROBLEM
         fly                                               => unrecognized subcommand

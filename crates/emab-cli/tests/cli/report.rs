@@ -58,11 +58,12 @@ fn the_command_in_a_page_repeats_the_run() {
     let dir = TestDir::new();
     dir.write("own.toml", OWN);
     let first =
-        dir.json("run @/own.toml --learner ucb1 --episodes 40 --runs 3 --seed 9 --checkpoints 7,20 --condition delay=2 --out @/run --json");
+        dir.json("run @/own.toml --learner ucb1 --episodes 40 --runs 3 --seed 9 --checkpoints 7,20 --record-at 11 --condition delay=2 --out @/run --json");
     let call = reported_command(&dir, "run");
     assert!(call.starts_with("run "), "{call}");
-    let again = dir.json(&format!("{call} --json"));
+    let again = dir.json(&format!("{call} --out @/again --json"));
     assert_eq!(timeless(first), timeless(again));
+    assert_eq!(dir.read("run/runs.csv"), dir.read("again/runs.csv"));
 }
 
 /// Writes the report of a folder and returns the command in it, without `emab`.

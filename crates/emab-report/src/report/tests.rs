@@ -30,7 +30,7 @@ fn entry(folder: &str, problem: &str, learners: [&str; 2]) -> Entry {
     let places = labels.zip(places).collect();
     Entry {
         folder: folder.into(),
-        command: run_command(&result, "problem.json"),
+        command: run_command(&result, "problem.json", &[]),
         content: Content::Run(Box::new(RunContent {
             background: Some(RunBackground::of(&result, file).unwrap()),
             result,

@@ -42,7 +42,8 @@ fn shell_word(text: &str) -> String {
     quoted(Path::new(text))
 }
 
-/// The `emab run` that repeats a result; `problem` is its problem file, for problems that are not built in.
+/// The `emab run` that repeats a result; `problem` is its problem file, for problems that are not built in, and `recorded` are the
+/// episodes at which single runs were recorded.
 ///
 /// ```
 /// use emab_sim::Experiment;
@@ -51,11 +52,11 @@ fn shell_word(text: &str) -> String {
 /// let experiment = Experiment::builder(&file).learners(["feedbal:width=sound"]).episodes(10).runs(2).build().unwrap();
 /// let result = experiment.document(&experiment.state(), file.hash()).unwrap();
 /// assert_eq!(
-///     run_command(&result, "problem.json"),
+///     run_command(&result, "problem.json", &[10]),
 ///     "emab run parity --learner feedbal:width=sound --episodes 10 --runs 2 --seed 1"
 /// );
 /// ```
-pub fn run_command(result: &RunResult, problem: &str) -> String {
+pub fn run_command(result: &RunResult, problem: &str, recorded: &[u64]) -> String {
     let mut words = vec!["emab".into(), "run".into()];
     words.extend(problem_words(
         &result.problem_hash,
@@ -69,15 +70,27 @@ pub fn run_command(result: &RunResult, problem: &str) -> String {
         "--episodes {} --runs {} --seed {}",
         result.episodes, result.runs, result.seed
     ));
-    let curve = result.learners.first().map(|learner| &learner.curve);
-    let episodes: Vec<u64> = curve
-        .into_iter()
-        .flatten()
-        .map(|point| point.episode)
-        .collect();
-    if !episodes.is_empty() && episodes != log_spaced(result.episodes) {
+    let mut list = |option: &str, episodes: &[u64]| {
         let episodes: Vec<String> = episodes.iter().map(u64::to_string).collect();
-        words.push(format!("--checkpoints {}", episodes.join(",")));
+        words.push(format!("{option} {}", episodes.join(",")));
+    };
+    // The last episode is recorded always, and the others become checkpoints.
+    let more: Vec<u64> = recorded
+        .iter()
+        .copied()
+        .filter(|at| *at != result.episodes)
+        .collect();
+    if !more.is_empty() {
+        list("--record-at", &more);
+    }
+    let mut usual = [log_spaced(result.episodes), more].concat();
+    usual.sort_unstable();
+    usual.dedup();
+    let curve = result.learners.first().map(|learner| &learner.curve);
+    let curve = curve.into_iter().flatten();
+    let episodes: Vec<u64> = curve.map(|point| point.episode).collect();
+    if !episodes.is_empty() && episodes != usual {
+        list("--checkpoints", &episodes);
     }
     words.join(" ")
 }

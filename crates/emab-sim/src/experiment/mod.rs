@@ -29,6 +29,7 @@ pub use new_file::{NewFile, write_file};
 pub use record_file::{RecordReader, RecordWriter};
 pub use result_folder::{FileError, Folder, FolderError, quoted};
 pub use run::{Control, Experiment, Finish, Progress, RunSink};
+pub use run_call::recorded_episodes;
 pub use run_folder::{
     Begun, PlannedRun, Resumed, RunFolder, RunPlan, read_result, state_plot_name,
 };

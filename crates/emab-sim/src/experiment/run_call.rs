@@ -116,7 +116,7 @@ impl RunCall {
             runs: result.runs,
             seed: result.seed,
             checkpoints,
-            recorded: recorded(folder),
+            recorded: recorded_episodes(folder),
             shard: Shard::WHOLE,
         })
     }
@@ -156,7 +156,7 @@ impl RunCall {
 }
 
 /// The episodes in the table of single runs, which are the same for all runs; none if there is no table.
-fn recorded(folder: &Folder) -> Option<Vec<u64>> {
+pub fn recorded_episodes(folder: &Folder) -> Option<Vec<u64>> {
     let table = BufReader::new(File::open(folder.file("runs.csv")).ok()?);
     let (mut first, mut episodes) = (None, Vec::new());
     for row in table.lines().skip(1) {

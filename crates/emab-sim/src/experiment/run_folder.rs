@@ -168,7 +168,12 @@ impl RunFolder {
                 true => format!(
                     "{shown} contains a finished shard; `emab merge` combines all shards into one result"
                 ),
-                false => format!("{shown} contains no unfinished run"),
+                false => match FolderContent::read(&folder)?.results.first() {
+                    Some(found) => {
+                        format!("{shown} contains {}, and no run to resume", found.words)
+                    }
+                    None => format!("{shown} contains no unfinished run"),
+                },
             });
         }
         let saved: SavedRun = folder.read_sealed(CHECKPOINT)?;
