@@ -6,7 +6,7 @@ use kuva::render::render::{Scene, TextAnchor};
 use super::super::grid::text::{shorten, width};
 use super::super::grid::{Canvas, MARGIN, Mark as LegendMark, draw_legend, even_columns};
 use super::super::options::PlotOptions;
-use super::panel::{ABOVE, APART, BELOW, HIGH, Mark, WIDE, draw};
+use super::panel::{ABOVE, APART, BELOW, HIGH, Mark, WIDE, draw, marks};
 use super::{MAX_PANELS, MAX_ROWS};
 use crate::text_table::number;
 
@@ -83,7 +83,9 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row], options: &PlotOptions) -
         }
     }
     top += (ABOVE + high + BELOW) * lines as f64 + 4.0;
-    top = draw_marks(&mut canvas, (MARGIN, top), full - MARGIN);
+    let marks = problems.iter().flat_map(|at| marks(at, result.runs));
+    let marks: Vec<Mark> = marks.collect();
+    top = draw_marks(&mut canvas, &marks, (MARGIN, top), full - MARGIN);
     let end = canvas.caption(&options.caption, top, MARGIN);
     canvas.finish(end)
 }
@@ -119,7 +121,8 @@ fn caption(result: &ArenaResult) -> String {
     text
 }
 
-fn draw_marks(canvas: &mut Canvas, at: (f64, f64), right: f64) -> f64 {
+/// Explains the marks that occur in the figure.
+fn draw_marks(canvas: &mut Canvas, used: &[Mark], at: (f64, f64), right: f64) -> f64 {
     let entries = [
         (Mark::Better, "better than FeedBAL"),
         (Mark::Same, "not distinguishable with these runs"),
@@ -135,10 +138,12 @@ fn draw_marks(canvas: &mut Canvas, at: (f64, f64), right: f64) -> f64 {
         let draw = move |canvas: &mut Canvas, [x, y, wide, high]: [f64; 4]| {
             mark.draw(canvas, (x + wide / 2.0, y + high / 2.0));
         };
-        (draw, text)
+        (mark, draw, text)
     });
-    let entries = drawn
-        .each_ref()
-        .map(|(draw, text)| (Some(draw as LegendMark), *text));
+    let entries: Vec<_> = drawn
+        .iter()
+        .filter(|(mark, ..)| used.contains(mark))
+        .map(|(_, draw, text)| (Some(draw as LegendMark), *text))
+        .collect();
     draw_legend(canvas, &entries, at, right)
 }

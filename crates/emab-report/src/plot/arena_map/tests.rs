@@ -63,6 +63,27 @@ fn every_learner_has_its_row_and_every_problem_its_panel() {
 }
 
 #[test]
+fn the_legend_has_the_marks_of_the_figure() {
+    let all = result([10.0, 12.0, 11.0]);
+    let legend = |result: &ArenaResult| {
+        let svg = svg(&scene(result, &arena_options(result)).unwrap());
+        [
+            "better than FeedBAL",
+            "worse than FeedBAL",
+            "off the axis, or zero regret",
+        ]
+        .map(|text| svg.contains(&format!(">{text}</text>")))
+    };
+    assert_eq!(legend(&all), [false, true, true]);
+    let mut alone = all;
+    for problem in &mut alone.problems {
+        problem.learners.retain(|one| one.label == "feedbal");
+        problem.left_out.clear();
+    }
+    assert_eq!(legend(&alone), [false, false, false]);
+}
+
+#[test]
 fn no_ratio_is_said_and_nothing_at_all_is_refused() {
     let drawn = svg_of([0.0; 3]);
     assert!(drawn.contains("FeedBAL lost nothing"));
