@@ -1,6 +1,7 @@
 //! The choices that all kinds of figures share.
 
 use super::{LIMIT, PlotError};
+use crate::text_table::number;
 
 /// Size of the small texts (ticks, legend) in SVG units, and in points at the default scale.
 pub(super) const BODY: u32 = 13;
@@ -67,7 +68,8 @@ pub enum LegendPlace {
     Right,
     /// Below the axes.
     Below,
-    /// Between the axes, in the corner that covers least of the curves.
+    /// Between the axes, in the corner that covers least of the curves; below the axes if it is higher than they are or covers more
+    /// than half of the area between them.
     Inside,
     /// No legend.
     None,
@@ -76,6 +78,35 @@ pub enum LegendPlace {
 impl AxisRange {
     pub(super) fn contains(&self, value: f64) -> bool {
         self.from.is_none_or(|from| value >= from) && self.to.is_none_or(|to| value <= to)
+    }
+
+    pub(super) fn overlaps(&self, low: f64, high: f64) -> bool {
+        self.from.is_none_or(|from| high >= from) && self.to.is_none_or(|to| low <= to)
+    }
+
+    /// Checks that the range shows some of these pairs of low and high values.
+    pub(super) fn check_shows(
+        &self,
+        field: &'static str,
+        data: impl Iterator<Item = (f64, f64)>,
+    ) -> Result<(), PlotError> {
+        let all = (f64::INFINITY, f64::NEG_INFINITY);
+        let (low, high) = data.fold(all, |(low, high), one| (low.min(one.0), high.max(one.1)));
+        if low > high || self.overlaps(low, high) {
+            return Ok(());
+        }
+        let rule = format!(
+            "it must overlap the values, which reach from {} to {}, got {}",
+            number(low),
+            number(high),
+            self.shown()
+        );
+        Err(PlotError::Option(field, rule))
+    }
+
+    fn shown(&self) -> String {
+        let shown = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
+        format!("{}:{}", shown(self.from), shown(self.to))
     }
 
     fn ends(&self) -> impl Iterator<Item = f64> + use<> {
@@ -88,8 +119,7 @@ impl AxisRange {
     }
 
     fn violated_rule(&self, log: bool) -> Option<String> {
-        let shown = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
-        let got = format!("got {}:{}", shown(self.from), shown(self.to));
+        let got = format!("got {}", self.shown());
         if !self.ends().all(|end| end.abs() <= LIMIT) {
             return Some(format!("its ends must be finite (at most 1e305), {got}"));
         }
@@ -102,6 +132,11 @@ impl AxisRange {
 }
 
 impl PlotOptions {
+    /// The least and the greatest side of a figure, in units of 1/96 inch: 0.5 and 100 inches.
+    pub const SIDES: (f64, f64) = (48.0, 9600.0);
+    /// The least and the greatest font size, in points.
+    pub const FONT_SIZES: (f64, f64) = (2.0, 100.0);
+
     /// Checks sizes and ranges; every function that draws does so too.
     ///
     /// # Errors
@@ -112,14 +147,14 @@ impl PlotOptions {
         if let Some((width, height)) = self.size
             && ![width, height]
                 .iter()
-                .all(|side| (48.0..=9600.0).contains(side))
+                .all(|side| within(Self::SIDES, *side))
         {
             let rule =
                 "width and height must be from 0.5 to 100 inches (48 to 9,600 units of 1/96 inch)";
             return bad("size", format!("{rule}, got {width} by {height} units"));
         }
         if let Some(points) = self.font_size
-            && !(2.0..=100.0).contains(&points)
+            && !within(Self::FONT_SIZES, points)
         {
             return bad(
                 "font size",
@@ -161,4 +196,8 @@ impl PlotOptions {
             (None, _) => Ok(self.scale()),
         }
     }
+}
+
+fn within((least, most): (f64, f64), value: f64) -> bool {
+    (least..=most).contains(&value)
 }

@@ -7,7 +7,7 @@ use crate::arena::{left_out, problem_lead, problem_rows, ratios_rows, summary_ro
 use crate::arena_pairs::{PAIRS_HEADER, pairs_rows};
 use crate::document::Block;
 use crate::plot::{arena_options, draw_arena};
-use crate::runs_table::UNRELIABLE;
+use crate::runs_table::UNRELIABLE_NOTE;
 use crate::text_table::number;
 
 const RANKING: &str = "`best` is the least mean regret of the learners that see only episodes; `within noise` marks those whose difference to \
@@ -86,8 +86,7 @@ fn of_problem(problem: &ArenaProblem, runs: u64) -> Vec<Block> {
         Block::table(header, rows),
     ];
     if problem.learners.iter().any(|entry| entry.groups.is_some()) {
-        let note = format!("{UNRELIABLE} The runs form two groups: the interval is unreliable.");
-        blocks.push(Block::Text(note));
+        blocks.push(Block::Text(format!("{UNRELIABLE_NOTE}.")));
     }
     if let Some(pairs) = &problem.pairs {
         blocks.push(Block::Text(format!(

@@ -6,6 +6,7 @@ use super::Figure;
 use crate::document::Block;
 use crate::plot::{LegendPlace, PlotOptions, Series, draw_curves};
 use crate::run_table::{confidence, quantile_series, regret_series};
+use crate::runs_table::interval_note;
 use crate::text_table::number;
 
 /// Width and height on a phone, and the size of the letters there, in points.
@@ -29,16 +30,13 @@ pub(super) fn means(title: &str, learners: &[Labelled<'_>]) -> Vec<Block> {
             ]
         })
     });
-    let caption =
-        "Mean cumulative regret over the episodes. The bands are 95 % intervals of the mean.";
+    let series: Vec<Series> = series.collect();
+    let caption = format!(
+        "Mean cumulative regret over the episodes. The bands are 95 % intervals of the mean. {}",
+        interval_note(&series)
+    );
     let header = vec!["learner", "episode", "regret (95 %)", "gain/episode"];
-    figure(
-        title,
-        &series.collect::<Vec<_>>(),
-        caption,
-        header,
-        rows.collect(),
-    )
+    figure(title, &series, caption.trim_end(), header, rows.collect())
 }
 
 /// Medians with quartiles and 5 % and 95 % quantiles; nothing where a learner has none.

@@ -95,9 +95,9 @@ impl<'a> Panel<'a> {
         let wide = self.size().0.min(BAR_WIDTH);
         draw_colour_bar(canvas, &self.scale, (left, top + 36.0), wide);
         self.draw_cells(canvas, (left, top + ABOVE));
-        let steps = AxisLabels::counting(&self.grid.steps, self.cell.0);
+        let steps = AxisLabels::counting("step", &self.grid.steps, self.cell.0);
         let bottom = top + ABOVE + self.size().1;
-        steps.draw_below(canvas, "step", (left, bottom), self.cell.0);
+        steps.draw_below(canvas, (left, bottom), self.cell.0);
     }
 
     fn size(&self) -> (f64, f64) {

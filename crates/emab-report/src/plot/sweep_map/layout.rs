@@ -3,7 +3,7 @@
 use kuva::render::render::{Scene, TextAnchor};
 
 use super::super::grid::axis_labels::{MIN_NAME_ROOM, NAME};
-use super::super::grid::colour::ColourScale;
+use super::super::grid::colour::{ColourScale, text_colour_on};
 use super::super::grid::text::wrap;
 use super::super::grid::{
     AxisLabels, Canvas, CellGrid, MARGIN, Mark, draw_colour_bar, draw_legend, even_columns,
@@ -11,6 +11,7 @@ use super::super::grid::{
 use super::super::options::PlotOptions;
 use super::HeatMap;
 use super::cell_numbers::CellNumbers;
+use crate::runs_table::{UNRELIABLE, UNRELIABLE_NOTE};
 
 /// Space between maps.
 const GAP: f64 = 30.0;
@@ -29,6 +30,9 @@ const WIDEST: f64 = 1080.0;
 /// Width of the colour bar, and the least width of the figure.
 const BAR_WIDTH: f64 = 300.0;
 const BAR_ROOM: f64 = 46.0;
+
+/// Size of the mark of an unreliable interval in a cell without numbers.
+const MARK: u32 = 9;
 
 /// Sizes shared by the parts of the figure.
 struct Layout {
@@ -70,8 +74,8 @@ impl Layout {
         let (all_wide, all_high) = (wide * columns as f64, high * rows as f64);
 
         let label = |map: &HeatMap| {
-            let beside = AxisLabels::beside(&map.y.values, high);
-            (beside, AxisLabels::below(&map.x.values, wide))
+            let beside = AxisLabels::beside(&map.y.name, &map.y.values, high);
+            (beside, AxisLabels::below(&map.x.name, &map.x.values, wide))
         };
         let labels: Vec<_> = maps.iter().map(label).collect();
         let left = labels.iter().map(|(y, _)| y.width()).fold(0.0, f64::max);
@@ -153,9 +157,9 @@ pub(super) fn scene(maps: &[HeatMap], options: &PlotOptions) -> Scene {
         draw_cells(&mut canvas, map, &scale, numbers.as_ref(), grid);
         let (beside, below) = &layout.labels[i];
         if !layout.shared || column == 0 {
-            beside.draw_beside(&mut canvas, &map.y.name, grid.corner, layout.cell.1);
+            beside.draw_beside(&mut canvas, grid.corner, layout.cell.1);
         }
-        below.draw_below(&mut canvas, &map.x.name, grid.corner, layout.cell.0);
+        below.draw_below(&mut canvas, grid.corner, layout.cell.0);
     }
     top += layout.rows.iter().sum::<f64>();
     // The frame of the lowest cell is outside its rectangle.
@@ -177,12 +181,21 @@ pub(super) fn scene(maps: &[HeatMap], options: &PlotOptions) -> Scene {
     if cells.any(Option::is_none) {
         entries.push((Some(missing), "no result"));
     }
-    if numbers.is_some_and(|numbers| numbers.intervals) {
+    if numbers.as_ref().is_some_and(|numbers| numbers.intervals) {
         entries.push((None, "mean ± 95 % confidence"));
+    }
+    let mut cells = maps.iter().flat_map(HeatMap::results);
+    if cells.any(|cell| cell.unreliable) && shows_marks(layout.cell) {
+        entries.push((None, UNRELIABLE_NOTE));
     }
     let end = draw_legend(&mut canvas, &entries, (left, top), layout.full - MARGIN);
     let end = canvas.caption(&options.caption, end, MARGIN);
     canvas.finish(end)
+}
+
+/// Whether cells of this size have room for the mark of an unreliable interval.
+fn shows_marks((wide, high): (f64, f64)) -> bool {
+    wide >= f64::from(MARK) && high >= f64::from(MARK)
 }
 
 /// Draws the colour bar and its label; returns where the maps begin.
@@ -233,9 +246,15 @@ fn draw_cells(
             canvas.mark_best(*rect);
         }
     }
-    if let Some(numbers) = numbers {
-        for (rect, cell, colour) in &drawn {
-            numbers.write(canvas, cell, *rect, *colour);
+    for (rect, cell, colour) in &drawn {
+        match numbers {
+            Some(numbers) => numbers.write(canvas, cell, *rect, *colour),
+            None if cell.unreliable && shows_marks(grid.cell) => {
+                let [x, y, wide, high] = *rect;
+                let at = (x + wide / 2.0, y + high / 2.0 + 3.5);
+                canvas.inked_text(at, MARK, text_colour_on(*colour), UNRELIABLE);
+            }
+            None => {}
         }
     }
 }
