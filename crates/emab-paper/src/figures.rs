@@ -93,5 +93,5 @@ pub(crate) fn picture(curves: &[emab_report::Series], title: &str) -> Result<Pic
         caption: interval_note(curves),
         ..PlotOptions::default()
     };
-    Ok(draw_curves(curves, &options)?)
+    Ok(options.for_page(|options| draw_curves(curves, options))?)
 }

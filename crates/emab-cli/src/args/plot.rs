@@ -78,6 +78,9 @@ pub struct Plot {
     /// Of a sweep: regret over episodes, one curve for each cell.
     #[arg(long)]
     pub curves: bool,
+    /// For a narrow screen, in a report.
+    #[arg(skip)]
+    pub narrow: bool,
 }
 
 /// What the line and the bands of a curve are.
@@ -119,6 +122,7 @@ impl Plot {
             }),
             size: self.size.or(default.size),
             font_size: self.font_size.or(default.font_size),
+            narrow: self.narrow,
         }
     }
 

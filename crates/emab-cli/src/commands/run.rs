@@ -347,8 +347,11 @@ impl Session {
         let regret: Vec<_> = labels.zip(regret).collect();
         folder.write("places.csv", regret_map_csv(&regret).as_bytes())?;
         for (i, (label, states)) in regret.iter().enumerate() {
-            let title = format!("{}: {label} ({} runs)", result.problem, result.runs);
-            match draw_regret_map(states, &title) {
+            let options = PlotOptions {
+                title: format!("{}: {label} ({} runs)", result.problem, result.runs),
+                ..PlotOptions::default()
+            };
+            match draw_regret_map(states, &options) {
                 Ok(picture) => write_picture(folder, &state_plot_name(label, i), &picture)?,
                 Err(error) => terminal::note(&format!("note: {label}: no plot: {error}")),
             }

@@ -1,11 +1,15 @@
 //! The choices that all kinds of figures share.
 
-use super::{LIMIT, PlotError};
+use super::{LIMIT, Picture, PlotError};
 use crate::text_table::number;
 
 /// Size of the small texts (ticks, legend) in SVG units, and in points at the default scale.
 pub(super) const BODY: u32 = 13;
 const BODY_POINTS: f64 = 9.75;
+
+/// Size of curves on a phone, and of their small texts in points.
+const NARROW: (f64, f64) = (330.0, 300.0);
+const NARROW_POINTS: f64 = 8.5;
 
 /// Texts, axes, legend and size of a figure.
 ///
@@ -47,6 +51,8 @@ pub struct PlotOptions {
     pub size: Option<(f64, f64)>,
     /// The size of ticks and legend in points of 1/72 inch, 9.75 if not set; other texts, lines and marks scale with it.
     pub font_size: Option<f64>,
+    /// Whether the layout is for a phone: about 360 units wide, with panels below each other. Curves have a set size and no title then.
+    pub narrow: bool,
 }
 
 /// Lower and upper end of an axis, each optional.
@@ -136,6 +142,39 @@ impl PlotOptions {
     pub const SIDES: (f64, f64) = (48.0, 9600.0);
     /// The least and the greatest font size, in points.
     pub const FONT_SIZES: (f64, f64) = (2.0, 100.0);
+
+    /// Draws a figure of a page: with these options, and for narrow screens where that is possible.
+    ///
+    /// # Errors
+    ///
+    /// When the figure cannot be drawn with these options.
+    pub fn for_page(
+        &self,
+        draw: impl Fn(&PlotOptions) -> Result<Picture, PlotError>,
+    ) -> Result<Picture, PlotError> {
+        let narrow = PlotOptions {
+            narrow: true,
+            ..self.clone()
+        };
+        Ok(Picture {
+            narrow: draw(&narrow).ok().map(|picture| picture.svg),
+            ..draw(self)?
+        })
+    }
+
+    /// The options of curves, which have a set size on a narrow screen.
+    pub(super) fn of_curves(&self) -> PlotOptions {
+        match self.narrow {
+            false => self.clone(),
+            true => PlotOptions {
+                title: String::new(),
+                legend: LegendPlace::Below,
+                size: Some(NARROW),
+                font_size: Some(NARROW_POINTS),
+                ..self.clone()
+            },
+        }
+    }
 
     /// Checks sizes and ranges; every function that draws does so too.
     ///

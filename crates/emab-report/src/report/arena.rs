@@ -41,8 +41,7 @@ pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
     }
     blocks.push(Block::Heading("Loss beside feedbal's".into()));
     let figure = Figure {
-        picture: draw_arena(result, &arena_options(result)),
-        narrow: None,
+        picture: arena_options(result).for_page(|options| draw_arena(result, options)),
         caption: "Loss against the optimal policy divided by feedbal's, on a log axis, with 95 % intervals; a panel for each problem.".into(),
         header: vec!["problem", "learner", "loss / feedbal's"],
         rows: ratios(result),

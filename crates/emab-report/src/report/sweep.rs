@@ -43,15 +43,15 @@ pub(super) fn blocks(record: &SweepContent, command: &str) -> Vec<Block> {
     }
     blocks.push(Block::Heading("Regret by parameters".into()));
     blocks.push(match &record.plot {
-        Ok(svg) => Block::Picture {
+        Ok(picture) => Block::Picture {
             name: String::new(),
             caption: format!(
                 "Regret after {}, by {}.",
                 count(file.episodes, "episode"),
                 record.sweep.varied.join(" and ")
             ),
-            svg: svg.clone(),
-            narrow: None,
+            svg: picture.svg.clone(),
+            narrow: picture.narrow.clone(),
         },
         Err(why) => Block::Text(format!("There is no figure: {why}.")),
     });

@@ -17,6 +17,10 @@ const MAX_COLUMNS: usize = 4;
 const NAMES: u32 = 11;
 /// Most width of the names of learners.
 const NAMES_ROOM: f64 = 230.0;
+/// Least width of the figure, for its texts.
+const LEAST: f64 = 640.0;
+/// The same on a narrow screen: width of names, panels per row, width of the figure.
+const NARROW: (f64, usize, f64) = (120.0, 1, 0.0);
 
 /// The row of a learner.
 pub(super) struct Row {
@@ -51,21 +55,24 @@ pub(super) fn rows(result: &ArenaResult) -> Vec<Row> {
 /// Draws the figure of at least one problem and one row.
 pub(super) fn scene(result: &ArenaResult, rows: &[Row], options: &PlotOptions) -> Scene {
     let problems = &result.problems[..result.problems.len().min(MAX_PANELS)];
+    let (names_room, most_across, least) = match options.narrow {
+        true => NARROW,
+        false => (NAMES_ROOM, MAX_COLUMNS, LEAST),
+    };
     let names: Vec<String> = rows
         .iter()
-        .map(|row| shorten(&row.label, NAMES_ROOM, NAMES))
+        .map(|row| shorten(&row.label, names_room, NAMES))
         .collect();
     let widths = names.iter().map(|name| width(name, NAMES));
     let room = widths.fold(0.0, f64::max);
     let left = MARGIN + room.ceil() + 8.0;
-    let across = even_columns(problems.len(), MAX_COLUMNS);
+    let across = even_columns(problems.len(), most_across);
     let lines = problems.len().div_ceil(across);
     let full = left + (WIDE + GAP) * across as f64 - GAP + MARGIN;
-    // Least width for the texts.
-    let full = full.max(640.0);
+    let full = full.max(least);
     let mut canvas = Canvas::new(full.ceil());
 
-    let mut top = canvas.title(&options.title, 2, 4.0);
+    let mut top = canvas.title(&options.title, 3, 4.0);
 
     let high = rows.last().map_or(0.0, |row| row.top + HIGH);
     for (i, problem) in problems.iter().enumerate() {

@@ -3,7 +3,8 @@ use emab_sim::results::{
     ArenaCellResult, ArenaProblem, ArenaResult, ArenaSetting, ExcludedLearner, Measured,
 };
 
-use super::super::tests::svg;
+use super::super::options::PlotOptions;
+use super::super::tests::{attribute, svg};
 use super::ratio_axis::{Position, RatioAxis};
 use super::{arena_options, draw_arena, scene};
 
@@ -113,4 +114,16 @@ fn the_axis_has_one_in_it_and_an_end() {
     assert_eq!(texts(wide), ["0.1", "1", "10", "100", "1000"]);
     assert_eq!(texts(of(&[0.7, 1.5])), ["0.5", "1", "2"]);
     assert_eq!(texts(of(&[0.2, 5.0])), ["0.3", "1", "3"]);
+}
+
+#[test]
+fn a_narrow_figure_fits_a_phone() {
+    let result = result([10.0, 12.0, 11.0]);
+    let options = PlotOptions {
+        narrow: true,
+        ..arena_options(&result)
+    };
+    let svg = svg(&scene(&result, &options).unwrap());
+    assert!(attribute(&svg, "width") <= 400.0);
+    assert!(svg.matches(">far</text>").count() == 5, "one column");
 }

@@ -35,6 +35,7 @@ pub use self::sweep::draw_sweep_lines;
 /// When there is nothing to draw, a value is not finite, a band does not contain its centre, no series has a positive value
 /// for a log axis, no curve is between the ends of the axes, or an option is invalid.
 pub fn draw_curves(series: &[Series], options: &PlotOptions) -> Result<Picture, PlotError> {
+    let options = &options.of_curves();
     let scene = styled_scene(&Style::Learners, series, options)?;
     Ok(Picture::new(scene, options.scale()))
 }

@@ -20,6 +20,8 @@ const NAME_LINE: f64 = 18.0;
 /// Space for the cells of a single map, and of one of several.
 const ALONE: (f64, f64) = (600.0, 420.0);
 const BESIDE: (f64, f64) = (300.0, 260.0);
+/// The same on a narrow screen.
+const NARROW: (f64, f64) = (240.0, 260.0);
 /// Largest and smallest size of a cell.
 const LARGEST: (f64, f64) = (76.0, 44.0);
 const SMALLEST: f64 = 3.0;
@@ -55,18 +57,24 @@ struct Layout {
     rows: Vec<f64>,
     /// Height of all cells of a map.
     high: f64,
+    /// Width of the colour bar.
+    bar: f64,
     /// The width of the figure.
     full: f64,
 }
 
 impl Layout {
-    fn new(maps: &[HeatMap]) -> Self {
+    fn new(maps: &[HeatMap], narrow: bool) -> Self {
         let most = |count: fn(&HeatMap) -> usize| maps.iter().map(count).max().unwrap_or(1);
         let (columns, rows) = (
             most(|map| map.x.values.len()),
             most(|map| map.y.values.len()),
         );
-        let room = if maps.len() == 1 { ALONE } else { BESIDE };
+        let room = match maps.len() {
+            _ if narrow => NARROW,
+            1 => ALONE,
+            _ => BESIDE,
+        };
         let share = |room: f64, count: usize| (room / count as f64).floor().max(SMALLEST);
         let wide = share(room.0, columns).min(LARGEST.0);
         // Not much higher than wide: tall strips are hard to read.
@@ -94,9 +102,13 @@ impl Layout {
             left + slot + GAP
         };
         let first = MARGIN + left + slot + MARGIN;
-        let fit = 1 + ((WIDEST - first).max(0.0) / across) as usize;
+        let fit = match narrow {
+            true => 1,
+            false => 1 + ((WIDEST - first).max(0.0) / across) as usize,
+        };
         let columns = even_columns(maps.len(), fit);
-        let narrowest = MARGIN + left + BAR_WIDTH + MARGIN;
+        let bar = if narrow { NARROW.0 } else { BAR_WIDTH };
+        let narrowest = MARGIN + left + bar + MARGIN;
         let full = (first + across * (columns - 1) as f64).max(narrowest);
         let above = title_lines as f64 * NAME_LINE + all_high + 12.0;
         let below = |row: &[(AxisLabels, AxisLabels)]| {
@@ -117,6 +129,7 @@ impl Layout {
             step: across,
             rows,
             high: all_high,
+            bar,
             full: full.ceil(),
         }
     }
@@ -124,7 +137,7 @@ impl Layout {
 
 /// Draws the figure of at least one valid map.
 pub(super) fn scene(maps: &[HeatMap], options: &PlotOptions) -> Scene {
-    let layout = Layout::new(maps);
+    let layout = Layout::new(maps, options.narrow);
     let numbers = CellNumbers::fit(maps, layout.cell);
     let values: Vec<f64> = maps
         .iter()
@@ -138,7 +151,7 @@ pub(super) fn scene(maps: &[HeatMap], options: &PlotOptions) -> Scene {
     let mut top = canvas.title(&options.title, 3, 8.0);
     if !values.is_empty() {
         let label = maps.first().map_or("", |map| map.label.as_str());
-        top = draw_scale(&mut canvas, label, &scale, (left, top), layout.full);
+        top = draw_scale(&mut canvas, label, &scale, (left, top), &layout);
     }
     for (i, map) in maps.iter().enumerate() {
         let (row, column) = (i / layout.columns, i % layout.columns);
@@ -204,15 +217,15 @@ fn draw_scale(
     label: &str,
     scale: &ColourScale,
     (left, mut top): (f64, f64),
-    full: f64,
+    layout: &Layout,
 ) -> f64 {
-    let room = full - left - MARGIN;
+    let room = layout.full - left - MARGIN;
     let log = if scale.is_log() { " (log scale)" } else { "" };
     for line in wrap(&format!("{label}{log}"), room, NAME, 3) {
         canvas.text((left, top + 12.0), NAME, TextAnchor::Start, &line);
         top += NAME_LINE;
     }
-    draw_colour_bar(canvas, scale, (left, top + 2.0), BAR_WIDTH);
+    draw_colour_bar(canvas, scale, (left, top + 2.0), layout.bar);
     top + BAR_ROOM
 }
 

@@ -1,5 +1,5 @@
 use super::super::grid::colour::{ColourScale, luminance, text_colour_on};
-use super::super::tests::{check_png, check_texts, rects, svg, words};
+use super::super::tests::{attribute, check_png, check_texts, rects, svg, words};
 use super::*;
 use crate::runs_table::UNRELIABLE_NOTE;
 
@@ -309,4 +309,16 @@ fn bad(centre: f64, half_width: f64) -> Option<HeatCell> {
         half_width,
         unreliable: false,
     })
+}
+
+#[test]
+fn a_narrow_figure_fits_a_phone() {
+    let maps = [hill(5, 5), hill(5, 5)];
+    let options = PlotOptions {
+        narrow: true,
+        ..titled("a title of several words, which is wrapped")
+    };
+    let svg = svg(&scene(&maps, &options).expect("drawn"));
+    check_texts(&svg);
+    assert!(attribute(&svg, "width") <= 400.0);
 }
