@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emab::Problem;
-use emab_report::{Picture, PlotOptions, draw_curves, regret_series};
+use emab_report::{Picture, PlotOptions, draw_curves, interval_note, regret_series};
 use emab_sim::log_spaced;
 use emab_sim::results::{LearnerResult, StateRegret};
 
@@ -71,7 +71,7 @@ impl Figures {
             .collect();
         picture(
             &curves,
-            &format!("Section 5's problem ({runs} runs, 95 % bands)"),
+            &format!("Section 5's problem ({runs} runs, 95 % intervals)"),
         )
     }
 
@@ -80,7 +80,7 @@ impl Figures {
             .iter()
             .filter_map(|&i| Some(regret_series(TITLES[i], self.results.get(i)?, runs)))
             .collect();
-        let title = format!("FeedBAL for several values of σ² ({runs} runs, 95 % bands)");
+        let title = format!("FeedBAL for several values of σ² ({runs} runs, 95 % intervals)");
         picture(&curves, &title)
     }
 }
@@ -90,7 +90,8 @@ pub(crate) fn picture(curves: &[emab_report::Series], title: &str) -> Result<Pic
         title: title.into(),
         x_label: "episodes".into(),
         y_label: "cumulative regret".into(),
+        caption: interval_note(curves),
         ..PlotOptions::default()
     };
-    Ok(draw_curves(curves, &options)?)
+    Ok(options.for_page(|options| draw_curves(curves, options))?)
 }

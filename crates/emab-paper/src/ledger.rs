@@ -65,7 +65,10 @@ pub fn reproduce(runner: &mut Runner<'_>) -> Result<Ledger, LedgerError> {
     claims.extend(section6::claims(runner)?);
 
     let (runs, episodes) = (runner.settings.runs, runner.settings.episodes);
-    let title = format!("FeedBAL on Section 5's problem ({runs} runs of {episodes} episodes)");
+    let places = PlotOptions {
+        title: format!("FeedBAL on Section 5's problem ({runs} runs of {episodes} episodes)"),
+        ..PlotOptions::default()
+    };
     let figure = |name, caption: &str, picture| Figure {
         name,
         caption: caption.into(),
@@ -87,7 +90,7 @@ pub fn reproduce(runner: &mut Runner<'_>) -> Result<Ledger, LedgerError> {
             "places",
             "FeedBAL's regret in Section 5's problem by step and state (the resources collected): visits, regret, and \
              whether the learned choice is the benchmark's.",
-            draw_regret_map(&figures.places, &title)?,
+            places.for_page(|options| draw_regret_map(&figures.places, options))?,
         ),
         figure(
             "bound",
@@ -143,5 +146,6 @@ fn bound_picture(
         log_y: true,
         ..PlotOptions::default()
     };
-    Ok((draw_curves(&curves, &options)?, sentence))
+    let picture = options.for_page(|options| draw_curves(&curves, options))?;
+    Ok((picture, sentence))
 }

@@ -84,7 +84,7 @@ impl Ledger {
             name: figure.name.into(),
             caption: figure.caption.clone(),
             svg: figure.picture.svg.clone(),
-            narrow: None,
+            narrow: figure.picture.narrow.clone(),
         }));
         let (header, rows) = regret_cells(&self.learners, &self.shown_at, settings.runs);
         blocks.extend([

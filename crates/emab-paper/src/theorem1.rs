@@ -209,6 +209,6 @@ pub(crate) fn counterexample(
         regret_series("sound width", sound, runs),
         regret_series("sound width, for stop too", both, runs),
     ];
-    let title = format!("Feedback gap ({runs} runs, 95 % bands)");
+    let title = format!("Feedback gap ({runs} runs, 95 % intervals)");
     Ok((claims, picture(&curves, &title)?))
 }

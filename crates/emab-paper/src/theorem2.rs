@@ -218,7 +218,8 @@ pub(crate) fn logarithm(
         log_x: true,
         ..PlotOptions::default()
     };
-    Ok((claim, draw_curves(&curves, &options)?))
+    let picture = options.for_page(|options| draw_curves(&curves, options))?;
+    Ok((claim, picture))
 }
 
 /// Whether Corollary 2 applies in Section 5.

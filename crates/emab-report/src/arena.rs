@@ -10,7 +10,7 @@ use emab::stats::half_width;
 use crate::arena_pairs::{all_pairs_text, pairs_text};
 use crate::csv_parquet::table_csv;
 use crate::run_table::confidence;
-use crate::runs_table::UNRELIABLE;
+use crate::runs_table::{UNRELIABLE, UNRELIABLE_NOTE};
 use crate::text_table::{fixed, number, table, wrap};
 
 const STUCK: &str = "growth: the cost of an episode of the second half, as a multiple of one of the first half. stuck: runs that \
@@ -201,7 +201,7 @@ fn problem_text(problem: &ArenaProblem, runs: u64, width: usize) -> String {
     let (header, rows) = problem_rows(problem, runs);
     let mut text = problem_lead(&problem.ground) + &table(&header, &rows, width);
     if problem.learners.iter().any(|entry| entry.groups.is_some()) {
-        text += &format!("\n{UNRELIABLE} the runs form two groups: the interval is unreliable");
+        text += &format!("\n{UNRELIABLE_NOTE}");
     }
     if let Some(pairs) = &problem.pairs {
         text += &format!("\n\n{}", pairs_text(problem, pairs, runs, width));

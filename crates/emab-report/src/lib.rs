@@ -38,6 +38,7 @@ pub use run_table::{
     regret_series, regret_table,
 };
 pub use runs_table::{
-    distribution_rows, distribution_table, final_regret, group_notes, write_runs,
+    UNRELIABLE_NOTE, distribution_rows, distribution_table, final_regret, group_notes,
+    interval_note, write_runs,
 };
 pub use text_table::{number, table, wrap};

@@ -135,7 +135,7 @@ pub fn curve_csv(result: &RunResult) -> String {
 /// The mean regret of a learner over some runs, with its 95 % interval, as a plot series.
 pub fn regret_series(label: &str, learner: &LearnerResult, runs: u64) -> Series {
     let points = learner.curve.iter();
-    let points = points.map(|p| SeriesPoint::mean(p.episode as f64, p.regret, p.stderr, runs));
+    let points = points.map(|p| SeriesPoint::of_mean(p.episode as f64, learner, p, runs));
     Series {
         label: label.into(),
         points: points.collect(),

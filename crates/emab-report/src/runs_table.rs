@@ -6,6 +6,7 @@ use emab::stats::clopper_pearson;
 use emab_sim::results::{LearnerResult, RunRecord, RunResult};
 use emab_tables::{Cell, Format, Kind, TableError, TableWriter};
 
+use crate::plot::Series;
 use crate::run_table::confidence;
 use crate::text_table::{number, table};
 
@@ -48,6 +49,17 @@ pub fn write_runs<W: Write + Send, E: From<TableError>>(
 
 /// The mark of an interval that is unreliable.
 pub(crate) const UNRELIABLE: &str = "†";
+
+/// What the mark means, for a table or figure with several results.
+pub const UNRELIABLE_NOTE: &str = "† the runs form two groups: the interval is unreliable";
+
+/// The caption of a figure with lines: what the mark means, if there is one.
+pub fn interval_note(series: &[Series]) -> String {
+    match series.iter().any(Series::is_unreliable) {
+        true => format!("{UNRELIABLE_NOTE}."),
+        false => String::new(),
+    }
+}
 
 /// The final regret with its 95 % interval, which is marked where the runs form two groups.
 pub fn final_regret(learner: &LearnerResult, runs: u64) -> String {

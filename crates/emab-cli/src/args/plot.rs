@@ -33,7 +33,7 @@ pub struct Plot {
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size)]
     pub size: Option<(f64, f64)>,
     /// The size of the text at ticks and in the legend, in points; labels, lines and marks scale with it [default: 9.75].
-    #[arg(long, value_name = "POINTS")]
+    #[arg(long, value_name = "POINTS", value_parser = points)]
     pub font_size: Option<f64>,
     /// The title; "" for none [default: the problem's name and the number of runs].
     #[arg(long, value_name = "TEXT")]
@@ -78,6 +78,9 @@ pub struct Plot {
     /// Of a sweep: regret over episodes, one curve for each cell.
     #[arg(long)]
     pub curves: bool,
+    /// For a narrow screen, in a report.
+    #[arg(skip)]
+    pub narrow: bool,
 }
 
 /// What the line and the bands of a curve are.
@@ -119,6 +122,7 @@ impl Plot {
             }),
             size: self.size.or(default.size),
             font_size: self.font_size.or(default.font_size),
+            narrow: self.narrow,
         }
     }
 
@@ -159,16 +163,43 @@ fn size(text: &str) -> Result<(f64, f64), String> {
         ("px", 1.0),
     ];
     let unit = UNITS.iter().find(|(unit, _)| text.ends_with(unit));
-    let (numbers, unit) = unit.map_or((text, 1.0), |(name, unit)| {
-        (text.trim_end_matches(name), *unit)
+    let (numbers, name, unit) = unit.map_or((text, "", 1.0), |(name, unit)| {
+        (text.trim_end_matches(name), *name, *unit)
     });
     let number = |text: &str| text.trim().parse::<f64>().ok();
-    numbers
+    let sides = numbers
         .split_once(['x', '×'])
-        .and_then(|(width, height)| Some((unit * number(width)?, unit * number(height)?)))
-        .ok_or_else(|| {
-            "must be a width and a height, such as 3.5x2.6in, 9x6.5cm, 90x65mm or 640x480".into()
-        })
+        .and_then(|(width, height)| Some((number(width)?, number(height)?)));
+    let (width, height) = sides
+        .ok_or("must be a width and a height, such as 3.5x2.6in, 9x6.5cm, 90x65mm or 640x480")?;
+    let (least, most) = PlotOptions::SIDES;
+    let (least, most) = (least / unit, most / unit);
+    match [width, height]
+        .iter()
+        .all(|side| (least..=most).contains(side))
+    {
+        true => Ok((unit * width, unit * height)),
+        false => Err(format!(
+            "width and height must be from {} to {} {}",
+            tidy(least),
+            tidy(most),
+            if name.is_empty() { "px" } else { name }
+        )),
+    }
+}
+
+/// Without rounding errors.
+fn tidy(length: f64) -> f64 {
+    (1e6 * length).round() / 1e6
+}
+
+/// A font size in points.
+fn points(text: &str) -> Result<f64, String> {
+    let (least, most) = PlotOptions::FONT_SIZES;
+    let number = text.trim().trim_end_matches("pt").parse::<f64>().ok();
+    number
+        .filter(|points| (least..=most).contains(points))
+        .ok_or_else(|| format!("must be a number of points from {least} to {most}, such as 8"))
 }
 
 /// The ends of an axis.
@@ -212,6 +243,22 @@ mod tests {
         );
         for bad in ["", "640", "x", "axb", "3x4pt", "in"] {
             assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_out_of_range_are_named_in_their_unit() {
+        for (text, rule) in [
+            ("0.1x0.1in", "width and height must be from 0.5 to 100 in"),
+            ("1x9cm", "width and height must be from 1.27 to 254 cm"),
+            ("1x1", "width and height must be from 48 to 9600 px"),
+        ] {
+            assert_eq!(size(text), Err(rule.into()), "{text}");
+        }
+        assert_eq!(points("8"), Ok(8.0));
+        assert_eq!(points("8pt"), Ok(8.0));
+        for bad in ["", "8px", "nan", "1", "1e9"] {
+            assert!(points(bad).unwrap_err().contains("from 2 to 100"), "{bad}");
         }
     }
 

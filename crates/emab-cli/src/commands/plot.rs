@@ -4,7 +4,8 @@ use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
 use emab_report::{
-    Picture, Series, bound_note, bound_series, draw_curves, quantile_series, regret_series,
+    Picture, Series, UNRELIABLE_NOTE, bound_note, bound_series, draw_curves, quantile_series,
+    regret_series,
 };
 use emab_sim::results::{LearnerResult, RunResult};
 use emab_sim::{Folder, FolderContent, ResultKind, read_result, write_file};
@@ -12,7 +13,7 @@ use serde_json::json;
 
 use super::plot_arena::plot_arena;
 use super::plot_learners::Learners;
-use super::plot_sweep::plot_sweep;
+use super::plot_sweep::{note_unfinished, plot_sweep};
 use super::run::plot_options;
 use super::{ending, write_picture, written};
 use crate::args::{Band, Plot};
@@ -33,7 +34,9 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
     let kind = ResultKind::shown(&folder);
     if kind == Some(ResultKind::Sweep) {
         none(bound, "a sweep, and bounds are for the result of a run")?;
-        return write(&folder, args, "sweep", &plot_sweep(&folder, args)?, json);
+        let picture = plot_sweep(&folder, args)?;
+        note_unfinished(&folder)?;
+        return write(&folder, args, "sweep", &picture, json);
     }
     none(args.sweep_options(), "no sweep, which this is for")?;
     if kind == Some(ResultKind::Arena) {
@@ -59,7 +62,7 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
 /// What the bands are, after the number of runs in the title of a figure.
 pub fn band_note(band: Band) -> &'static str {
     match band {
-        Band::Ci => ", 95 % bands",
+        Band::Ci => ", 95 % intervals",
         Band::Quantile => "; median, quartiles, 5 to 95 %",
     }
 }
@@ -97,7 +100,6 @@ fn plot_run(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
     let mut drawn: Vec<&LearnerResult> = result.learners.iter().collect();
     drawn.retain(|one| learners.position(&one.label).is_some());
     drawn.sort_by_key(|one| learners.position(&one.label));
-    let mut options = plot_options(&result, band_note(args.band));
     let mut curves = Vec::new();
     for one in &drawn {
         curves.push(band_series(
@@ -107,10 +109,16 @@ fn plot_run(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
             args.band,
         )?);
     }
+    let mut options = plot_options(&result, band_note(args.band), &curves);
+    if curves.iter().any(Series::is_unreliable) {
+        terminal::note(&format!(
+            "note: {UNRELIABLE_NOTE}; --band quantile draws quantiles of the runs"
+        ));
+    }
     if args.bound {
         let sentence = add_bounds(folder, &result, &drawn, &learners, &mut curves)?;
         terminal::note(&format!("note: {sentence}."));
-        options.caption = format!("{sentence}.");
+        options.caption = format!("{sentence}. {}", options.caption);
         options.log_y = true;
     }
     Ok(draw_curves(&curves, &args.options(options))?)

@@ -1,20 +1,22 @@
 //! Plots of a sweep: a heat map over two parameters, lines over one, or regret over episodes.
 
 use std::cmp::Ordering;
+use std::path::Path;
 
 use emab::input::did_you_mean;
 use emab_report::{
     HeatAxis, HeatCell, HeatMap, Picture, PlotOptions, Series, SeriesPoint, draw_curves,
-    draw_heat_maps, draw_sweep_lines,
+    draw_heat_maps, draw_sweep_lines, interval_note,
 };
-use emab_sim::Folder;
-use emab_sim::compare::sweep::{SweepCellResult, Value, read_sweep};
-use emab_sim::results::CurvePoint;
+use emab_sim::compare::sweep::{Manifest, SweepCellResult, Value, read_sweep};
+use emab_sim::results::LearnerResult;
+use emab_sim::{Folder, Shard, quoted};
 
 use super::plot::{band_note, band_series, no_quantiles};
 use super::plot_learners::Learners;
 use crate::args::{Band, Plot};
 use crate::error::CommandError;
+use crate::terminal;
 
 /// The most heat maps or lines that can be distinguished.
 const MOST: usize = 12;
@@ -31,6 +33,25 @@ struct SweepPlot<'a> {
     args: &'a Plot,
 }
 
+/// Says how many cells of an unfinished sweep are drawn, and how to finish it.
+pub fn note_unfinished(folder: &Folder) -> Result<(), CommandError> {
+    let (sweep, cells) = read_sweep(folder)?;
+    let (done, all) = (cells.len(), sweep.cells.len());
+    if done < all {
+        let Manifest { file, shard, .. } = Manifest::read(folder)?;
+        let how = match shard == Shard::WHOLE {
+            true => format!(
+                "`emab sweep {} --out {}` runs the rest",
+                quoted(Path::new(&file)),
+                quoted(folder.path())
+            ),
+            false => format!("this is shard {shard}, and `emab merge` combines the shards"),
+        };
+        terminal::note(&format!("note: {done} of {all} cells are finished; {how}"));
+    }
+    Ok(())
+}
+
 pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
     let (sweep, mut cells) = read_sweep(folder)?;
     for only in &args.only {
@@ -38,8 +59,16 @@ pub fn plot_sweep(folder: &Folder, args: &Plot) -> Result<Picture, CommandError>
             CommandError::input(format!("--where must be NAME=VALUE, got `{only}`"))
         })?;
         let name = named(name, &sweep.varied)?;
+        let existing = values(&cells, &name);
         // A cell without the parameter matches every value.
         cells.retain(|cell| cell.value(&name).is_none_or(|own| is(own, value)));
+        if !existing.iter().any(|own| is(own, value)) {
+            let existing: Vec<String> = existing.iter().map(ToString::to_string).collect();
+            return Err(CommandError::input(format!(
+                "--where {only}: no finished cell has this value; the values of `{name}` are {}",
+                existing.join(", ")
+            )));
+        }
     }
     let known = cells.iter();
     let known = known.map(|cell| (cell.base.as_str(), cell.result.learner.as_str()));
@@ -130,32 +159,36 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The last point of the cell of a group with these values. A cell without a parameter has the same result along its axis.
-fn last_point<'a>(
+/// The cell of a group with these values. A cell without a parameter has the same result along its axis.
+fn cell_with<'a>(
     group: &[&'a SweepCellResult],
     values: &[(&str, &Value)],
-) -> Option<&'a CurvePoint> {
+) -> Option<&'a LearnerResult> {
     let is = |cell: &SweepCellResult, (name, value): &(&str, &Value)| {
         cell.value(name).is_none_or(|own| own == *value)
     };
     let mut group = group.iter();
     let found = group.find(|cell| values.iter().all(|value| is(cell, value)))?;
-    found.result.curve.last()
+    Some(&found.result)
+}
+
+/// The distinct values of a parameter: numbers in increasing order, texts in the order of the cells.
+fn values(cells: &[SweepCellResult], name: &str) -> Vec<Value> {
+    let mut all: Vec<Value> = Vec::new();
+    for value in cells.iter().filter_map(|cell| cell.value(name)) {
+        if !all.contains(value) {
+            all.push(value.clone());
+        }
+    }
+    if all.iter().all(|value| number(value).is_some()) {
+        all.sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(Ordering::Equal));
+    }
+    all
 }
 
 impl SweepPlot<'_> {
-    /// The distinct values of a parameter: numbers in increasing order, texts in the order of the cells.
     fn values(&self, name: &str) -> Vec<Value> {
-        let mut all: Vec<Value> = Vec::new();
-        for value in self.cells.iter().filter_map(|cell| cell.value(name)) {
-            if !all.contains(value) {
-                all.push(value.clone());
-            }
-        }
-        if all.iter().all(|value| number(value).is_some()) {
-            all.sort_by(|a, b| number(a).partial_cmp(&number(b)).unwrap_or(Ordering::Equal));
-        }
-        all
+        values(&self.cells, name)
     }
 
     /// Groups of cells that differ only in these parameters, each with the name of its learner and its other values.
@@ -220,8 +253,8 @@ impl SweepPlot<'_> {
         let mut maps = Vec::new();
         for (title, group) in self.groups(&[x, y])? {
             let cell = |row, column| {
-                let last = last_point(&group, &[(x, column), (y, row)]);
-                last.map(|last| self.point(0.0, last)).transpose()
+                let found = cell_with(&group, &[(x, column), (y, row)]);
+                found.map_or(Ok(None), |found| self.point(0.0, found))
             };
             let mut cells = Vec::new();
             for row in &rows {
@@ -245,15 +278,15 @@ impl SweepPlot<'_> {
         Ok(draw_heat_maps(&maps, &options)?)
     }
 
-    /// A result at this place of the horizontal axis, with the requested bands.
-    fn point(&self, x: f64, last: &CurvePoint) -> Result<SeriesPoint, CommandError> {
-        match self.args.band {
-            Band::Ci => Ok(SeriesPoint::mean(x, last.regret, last.stderr, self.runs)),
-            Band::Quantile => {
-                let quantiles = last.quantiles.as_ref();
-                let point = quantiles.map(|quantiles| SeriesPoint::quantiles(x, quantiles));
-                point.ok_or_else(|| no_quantiles("this sweep"))
-            }
+    /// The final result at this place of the horizontal axis, with the requested bands.
+    fn point(&self, x: f64, result: &LearnerResult) -> Result<Option<SeriesPoint>, CommandError> {
+        let Some(last) = result.curve.last() else {
+            return Ok(None);
+        };
+        match (self.args.band, &last.quantiles) {
+            (Band::Ci, _) => Ok(Some(SeriesPoint::of_mean(x, result, last, self.runs))),
+            (Band::Quantile, Some(quantiles)) => Ok(Some(SeriesPoint::quantiles(x, quantiles))),
+            (Band::Quantile, None) => Err(no_quantiles("this sweep")),
         }
     }
 
@@ -264,8 +297,8 @@ impl SweepPlot<'_> {
         for (label, group) in self.groups(&[x])? {
             let mut points = Vec::new();
             for value in &all {
-                if let (Some(at), Some(last)) = (number(value), last_point(&group, &[(x, value)])) {
-                    points.push(self.point(at, last)?);
+                if let (Some(at), Some(found)) = (number(value), cell_with(&group, &[(x, value)])) {
+                    points.extend(self.point(at, found)?);
                 }
             }
             lines.push(Series {
@@ -291,10 +324,11 @@ impl SweepPlot<'_> {
             };
             lines.iter_mut().for_each(shorten);
         }
-        let options = self
-            .args
-            .options(self.options(x, band_note(self.args.band)));
-        Ok(draw_sweep_lines(&lines, &by, &options)?)
+        let options = PlotOptions {
+            caption: interval_note(&lines),
+            ..self.options(x, band_note(self.args.band))
+        };
+        Ok(draw_sweep_lines(&lines, &by, &self.args.options(options))?)
     }
 
     fn curves(&self) -> Result<Picture, CommandError> {
@@ -306,6 +340,7 @@ impl SweepPlot<'_> {
         }
         let options = PlotOptions {
             y_label: "cumulative regret".into(),
+            caption: interval_note(&lines),
             ..self.options("episodes", band_note(self.args.band))
         };
         Ok(draw_curves(&lines, &self.args.options(options))?)
@@ -320,5 +355,6 @@ fn heat_cell(point: SeriesPoint) -> HeatCell {
             None => point.band.1 - point.centre,
             Some(_) => 0.0,
         },
+        unreliable: point.unreliable,
     }
 }

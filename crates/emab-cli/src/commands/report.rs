@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use emab_report::{
-    ArenaContent, Content, Entry, RunContent, SweepContent, read_regret_map, report as document,
+    ArenaContent, Content, Entry, Picture, RunContent, SweepContent, read_regret_map,
+    report as document,
 };
 use emab_sim::background::{
     ArenaBackground, ProblemSummary, RunBackground, arena_command, run_command,
@@ -131,7 +132,7 @@ fn arena(folder: &Folder) -> Result<(Content, String), CommandError> {
 }
 
 /// The plot that `emab plot DIR` draws, or why it draws none.
-fn sweep_plot(folder: &Folder) -> Result<String, String> {
+fn sweep_plot(folder: &Folder) -> Result<Picture, String> {
     let call = [
         "emab".as_ref(),
         "plot".as_ref(),
@@ -139,12 +140,14 @@ fn sweep_plot(folder: &Folder) -> Result<String, String> {
         folder.path(),
     ];
     let call = Args::try_parse_from(call).map_err(|error| error.to_string())?;
-    let Command::Plot(args) = call.command else {
+    let Command::Plot(mut args) = call.command else {
         return Err("`emab plot` is not available".into());
     };
-    match plot_sweep(folder, &args) {
-        Ok(picture) => Ok(picture.svg),
-        Err(CommandError::Input(why) | CommandError::Work(why)) => Err(why),
-        Err(_) => Err("`emab plot` cannot draw this sweep".into()),
-    }
+    let mut picture = plot_sweep(folder, &args).map_err(|error| match error {
+        CommandError::Input(why) | CommandError::Work(why) => why,
+        _ => "`emab plot` cannot draw this sweep".into(),
+    })?;
+    args.narrow = true;
+    picture.narrow = plot_sweep(folder, &args).ok().map(|narrow| narrow.svg);
+    Ok(picture)
 }

@@ -8,7 +8,7 @@ use emab::environment::RegretEstimator;
 use emab::learners::LearnerConfig;
 use emab_report::{
     PlotOptions, Series, confidence, curve_csv, distribution_table, draw_curves, draw_regret_map,
-    group_notes, number, regret_map_csv, regret_series, regret_table, write_runs,
+    group_notes, interval_note, number, regret_map_csv, regret_series, regret_table, write_runs,
 };
 use emab_sim::results::RunResult;
 use emab_sim::{
@@ -18,8 +18,9 @@ use emab_sim::{
 use emab_tables::Format;
 use serde_json::json;
 
+use super::plot::band_note;
 use super::{create_folder, note_finished, stop_on_ctrl_c, write_picture};
-use crate::args::{Merge, Run};
+use crate::args::{Band, Merge, Run};
 use crate::error::CommandError;
 use crate::{load, terminal};
 
@@ -283,7 +284,8 @@ impl Session {
                 "note: runs.csv and runs.parquet are not written: an earlier version of emab began this run",
             ),
         }
-        match draw_curves(&series(result), &plot_options(result, ", 95 % bands")) {
+        let series = series(result);
+        match draw_curves(&series, &plot_options(result, band_note(Band::Ci), &series)) {
             Ok(picture) => write_picture(folder, "regret", &picture)?,
             Err(error) => terminal::note(&format!("note: no plot was drawn: {error}")),
         }
@@ -345,8 +347,11 @@ impl Session {
         let regret: Vec<_> = labels.zip(regret).collect();
         folder.write("places.csv", regret_map_csv(&regret).as_bytes())?;
         for (i, (label, states)) in regret.iter().enumerate() {
-            let title = format!("{}: {label} ({} runs)", result.problem, result.runs);
-            match draw_regret_map(states, &title) {
+            let options = PlotOptions {
+                title: format!("{}: {label} ({} runs)", result.problem, result.runs),
+                ..PlotOptions::default()
+            };
+            match draw_regret_map(states, &options) {
                 Ok(picture) => write_picture(folder, &state_plot_name(label, i), &picture)?,
                 Err(error) => terminal::note(&format!("note: {label}: no plot: {error}")),
             }
@@ -363,8 +368,8 @@ fn series(result: &RunResult) -> Vec<Series> {
         .collect()
 }
 
-/// The default plot options of a result; the title says what the bands are.
-pub fn plot_options(result: &RunResult, bands: &str) -> PlotOptions {
+/// The default plot options of a result; the title says what the bands are, and the caption which of them are unreliable.
+pub fn plot_options(result: &RunResult, bands: &str, series: &[Series]) -> PlotOptions {
     let conditions = match result.conditions.is_none() {
         true => String::new(),
         false => format!(" under {}", result.conditions),
@@ -377,6 +382,7 @@ pub fn plot_options(result: &RunResult, bands: &str) -> PlotOptions {
         title: format!("{}{conditions} ({runs})", result.problem),
         x_label: "episodes".into(),
         y_label: "cumulative regret".into(),
+        caption: interval_note(series),
         ..PlotOptions::default()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 
 use emab_problem::ProblemFile;
-use emab_report::{final_regret, number, table, table_csv, table_parquet};
+use emab_report::{UNRELIABLE_NOTE, final_regret, number, table, table_csv, table_parquet};
 use emab_sim::compare::sweep::{
     BegunSweep, Manifest, Sweep, SweepCellResult, SweepFile, SweepFolder, columns,
 };
@@ -202,6 +202,10 @@ fn shown(sweep: &Sweep, done: &[SweepCellResult], saved: bool) -> String {
         sweep.file.seed,
         table(&header, &rows, terminal::width())
     );
+    let mut shown = done.iter().take(SHOWN);
+    if shown.any(|cell| cell.result.groups.is_some()) {
+        text += &format!("\n{UNRELIABLE_NOTE}");
+    }
     if done.len() > SHOWN {
         let place = match saved {
             true => "sweep.csv has all of them",

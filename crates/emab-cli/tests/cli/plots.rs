@@ -1,5 +1,6 @@
 //! `emab plot`: formats, choice and names of learners, bands, sizes, and folders of arenas.
 
+use crate::common::said;
 use crate::test_dir::TestDir;
 
 /// The words of a figure.
@@ -71,7 +72,10 @@ fn learners_are_chosen_and_named() {
         plot @/run --label x=y               => --label: | has no learner `x`
         plot @/run --label feedbal=F         => `feedbal` is the name of 2 learners; give the label of one
         plot @/run --size 3x                 => must be a width and a height, such as 3.5x2.6in
-        plot @/run --size 1x1                => size: width and height must be from 0.5 to 100 inches
+        plot @/run --size 0.1x0.1in          => '0.1x0.1in' for '--size | width and height must be from 0.5 to 100 in
+        plot @/run --font-size 8px           => '8px' for '--font-size | must be a number of points from 2 to 100, such as 8
+        plot @/run --x-range 90:             => x range: it must overlap the values, which reach from 1 to 60, got 90:
+        plot @/run --y-range 5000:6000       => y range: it must overlap the values, which reach from
         plot @/run --x-range 1               => must be two numbers with a colon between them
         plot @/run --x-range 9:2             => x range: it must begin below its end, got 9:2
         plot @/run --log-y --y-range 0:2     => y range: the ends of a log axis must be above 0
@@ -88,7 +92,7 @@ fn bands_are_intervals_or_quantiles() {
     dir.emab("plot @/run --band quantile --output @/quantile.svg");
     let (ci, quantile) = (dir.text("ci.svg"), dir.text("quantile.svg"));
     assert!(
-        ci.contains("20 runs, 95 % bands") && quantile.contains("median, quartiles, 5 to 95 %")
+        ci.contains("20 runs, 95 % intervals") && quantile.contains("median, quartiles, 5 to 95 %")
     );
     assert_eq!(ci.matches("opacity=").count(), 3);
     assert_eq!(quantile.matches("opacity=").count(), 6);
@@ -162,5 +166,51 @@ fn a_sweep_is_drawn_for_some_learners() {
         "plot @/sweep --learner psrl",
         2,
         "has no learner `psrl`; it has feedbal, ucb1v",
+    );
+}
+
+#[test]
+fn unreliable_intervals_are_marked_and_explained() {
+    let note = "† the runs form two groups: the interval is unreliable";
+    let dir = TestDir::new();
+    dir.emab("run feedback-gap --runs 60 --episodes 300 --out @/run");
+    has(&dir.text("run/regret.svg"), &format!("feedbal † | {note}."));
+    let (_, noted) = said(&dir.call("plot @/run --output @/ci.svg"));
+    assert!(noted.contains(note) && noted.contains("--band quantile"));
+    assert_eq!(dir.text("ci.svg"), dir.text("run/regret.svg"));
+    assert!(!drawn(&dir, "run", "--band quantile").contains('†'));
+    dir.write(
+        "sweep.toml",
+        "problem = \"feedback-gap\"\nlearners = [\"feedbal\"]\nruns = 60\nepisodes = 300\n\
+         [grid]\nlearner.delta = [0.01, 0.1]\nlearner.sigma2 = [0.0025, 0.003]\n",
+    );
+    let (table, _) = said(&dir.call("sweep @/sweep.toml --out @/sweep"));
+    assert!(table.ends_with(&format!("{note}\n")), "{table}");
+    let map = drawn(&dir, "sweep", "");
+    assert!(map.contains(" †<") && map.contains(">† the runs form two groups"));
+    has(&drawn(&dir, "sweep", "--lines"), &format!("{note}."));
+    dir.emab("report @/sweep --out @/report.html");
+    assert!(dir.text("report.html").contains(&format!("{note}.")));
+}
+
+#[test]
+fn an_unfinished_sweep_is_drawn_with_a_note() {
+    let dir = TestDir::new();
+    dir.write(
+        "sweep.toml",
+        "problem = \"parity\"\nlearners = [\"feedbal\"]\nruns = 2\nepisodes = 20\n\
+         [grid]\nlearner.sigma2 = [0.1, 0.2, 0.3, 0.4]\n",
+    );
+    dir.emab("sweep @/sweep.toml --out @/sweep");
+    let (_, noted) = said(&dir.call("plot @/sweep --output @/all.svg"));
+    assert!(!noted.contains("note:"), "{noted}");
+    let cells = dir.text("sweep/cells.jsonl");
+    let some: String = cells.split_inclusive('\n').take(3).collect();
+    dir.write("sweep/cells.jsonl", &some);
+    let (_, noted) = said(&dir.call("plot @/sweep --output @/some.svg"));
+    let note = "note: 3 of 4 cells are finished; `emab sweep ";
+    assert!(
+        noted.contains(note) && noted.contains("` runs the rest"),
+        "{noted}"
     );
 }

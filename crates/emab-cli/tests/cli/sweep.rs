@@ -319,7 +319,7 @@ fn plots_a_sweep() {
         --x p --y problem.p    => --x and --y are both `problem.p`
         --where q=1            => `q` does not vary
         --where p              => --where must be NAME=VALUE, got `p`
-        --where p=0.5          => no finished cell with these values
+        --where p=0.5          => --where p=0.5: no finished cell has this value; the values of `problem.p` are 0.4, 0.8
         --bound                => --bound: | contains a sweep, and bounds are for the result of a run
         --output @/picture.gif => --output must end in .pdf, .svg or .png
         ",

@@ -48,6 +48,8 @@ pub struct Picture {
     /// SVG document. It names its font (DejaVu Sans, or else a common sans-serif font) and does not embed it, which
     /// would add a megabyte.
     pub svg: String,
+    /// The same for narrow screens, if it was drawn for a page.
+    pub narrow: Option<String>,
     scene: Scene,
     /// SVG units per unit of the scene.
     scale: f64,
@@ -92,7 +94,12 @@ impl Picture {
         if scale != 1.0 {
             svg = scaled(&svg, &scene, scale);
         }
-        Picture { svg, scene, scale }
+        Picture {
+            svg,
+            narrow: None,
+            scene,
+            scale,
+        }
     }
 
     /// PNG image with two pixels per SVG unit. Drawing it takes much longer than the SVG.

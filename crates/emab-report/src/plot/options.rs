@@ -1,10 +1,15 @@
 //! The choices that all kinds of figures share.
 
-use super::{LIMIT, PlotError};
+use super::{LIMIT, Picture, PlotError};
+use crate::text_table::number;
 
 /// Size of the small texts (ticks, legend) in SVG units, and in points at the default scale.
 pub(super) const BODY: u32 = 13;
 const BODY_POINTS: f64 = 9.75;
+
+/// Size of curves on a phone, and of their small texts in points.
+const NARROW: (f64, f64) = (330.0, 300.0);
+const NARROW_POINTS: f64 = 8.5;
 
 /// Texts, axes, legend and size of a figure.
 ///
@@ -46,6 +51,8 @@ pub struct PlotOptions {
     pub size: Option<(f64, f64)>,
     /// The size of ticks and legend in points of 1/72 inch, 9.75 if not set; other texts, lines and marks scale with it.
     pub font_size: Option<f64>,
+    /// Whether the layout is for a phone: about 360 units wide, with panels below each other. Curves have a set size and no title then.
+    pub narrow: bool,
 }
 
 /// Lower and upper end of an axis, each optional.
@@ -67,7 +74,8 @@ pub enum LegendPlace {
     Right,
     /// Below the axes.
     Below,
-    /// Between the axes, in the corner that covers least of the curves.
+    /// Between the axes, in the corner that covers least of the curves; below the axes if it is higher than they are or covers more
+    /// than half of the area between them.
     Inside,
     /// No legend.
     None,
@@ -76,6 +84,35 @@ pub enum LegendPlace {
 impl AxisRange {
     pub(super) fn contains(&self, value: f64) -> bool {
         self.from.is_none_or(|from| value >= from) && self.to.is_none_or(|to| value <= to)
+    }
+
+    pub(super) fn overlaps(&self, low: f64, high: f64) -> bool {
+        self.from.is_none_or(|from| high >= from) && self.to.is_none_or(|to| low <= to)
+    }
+
+    /// Checks that the range shows some of these pairs of low and high values.
+    pub(super) fn check_shows(
+        &self,
+        field: &'static str,
+        data: impl Iterator<Item = (f64, f64)>,
+    ) -> Result<(), PlotError> {
+        let all = (f64::INFINITY, f64::NEG_INFINITY);
+        let (low, high) = data.fold(all, |(low, high), one| (low.min(one.0), high.max(one.1)));
+        if low > high || self.overlaps(low, high) {
+            return Ok(());
+        }
+        let rule = format!(
+            "it must overlap the values, which reach from {} to {}, got {}",
+            number(low),
+            number(high),
+            self.shown()
+        );
+        Err(PlotError::Option(field, rule))
+    }
+
+    fn shown(&self) -> String {
+        let shown = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
+        format!("{}:{}", shown(self.from), shown(self.to))
     }
 
     fn ends(&self) -> impl Iterator<Item = f64> + use<> {
@@ -88,8 +125,7 @@ impl AxisRange {
     }
 
     fn violated_rule(&self, log: bool) -> Option<String> {
-        let shown = |end: Option<f64>| end.map_or(String::new(), |end| end.to_string());
-        let got = format!("got {}:{}", shown(self.from), shown(self.to));
+        let got = format!("got {}", self.shown());
         if !self.ends().all(|end| end.abs() <= LIMIT) {
             return Some(format!("its ends must be finite (at most 1e305), {got}"));
         }
@@ -102,6 +138,44 @@ impl AxisRange {
 }
 
 impl PlotOptions {
+    /// The least and the greatest side of a figure, in units of 1/96 inch: 0.5 and 100 inches.
+    pub const SIDES: (f64, f64) = (48.0, 9600.0);
+    /// The least and the greatest font size, in points.
+    pub const FONT_SIZES: (f64, f64) = (2.0, 100.0);
+
+    /// Draws a figure of a page: with these options, and for narrow screens where that is possible.
+    ///
+    /// # Errors
+    ///
+    /// When the figure cannot be drawn with these options.
+    pub fn for_page(
+        &self,
+        draw: impl Fn(&PlotOptions) -> Result<Picture, PlotError>,
+    ) -> Result<Picture, PlotError> {
+        let narrow = PlotOptions {
+            narrow: true,
+            ..self.clone()
+        };
+        Ok(Picture {
+            narrow: draw(&narrow).ok().map(|picture| picture.svg),
+            ..draw(self)?
+        })
+    }
+
+    /// The options of curves, which have a set size on a narrow screen.
+    pub(super) fn of_curves(&self) -> PlotOptions {
+        match self.narrow {
+            false => self.clone(),
+            true => PlotOptions {
+                title: String::new(),
+                legend: LegendPlace::Below,
+                size: Some(NARROW),
+                font_size: Some(NARROW_POINTS),
+                ..self.clone()
+            },
+        }
+    }
+
     /// Checks sizes and ranges; every function that draws does so too.
     ///
     /// # Errors
@@ -112,14 +186,14 @@ impl PlotOptions {
         if let Some((width, height)) = self.size
             && ![width, height]
                 .iter()
-                .all(|side| (48.0..=9600.0).contains(side))
+                .all(|side| within(Self::SIDES, *side))
         {
             let rule =
                 "width and height must be from 0.5 to 100 inches (48 to 9,600 units of 1/96 inch)";
             return bad("size", format!("{rule}, got {width} by {height} units"));
         }
         if let Some(points) = self.font_size
-            && !(2.0..=100.0).contains(&points)
+            && !within(Self::FONT_SIZES, points)
         {
             return bad(
                 "font size",
@@ -161,4 +235,8 @@ impl PlotOptions {
             (None, _) => Ok(self.scale()),
         }
     }
+}
+
+fn within((least, most): (f64, f64), value: f64) -> bool {
+    (least..=most).contains(&value)
 }

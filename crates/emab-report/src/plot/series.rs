@@ -1,6 +1,7 @@
 //! The points of a curve.
 
 use emab::stats::{Quantiles, half_width};
+use emab_sim::results::{CurvePoint, LearnerResult};
 
 use super::LIMIT;
 
@@ -26,6 +27,15 @@ pub struct SeriesPoint {
     pub band: (f64, f64),
     /// Lower and upper edge of a wider, lighter band, if there is one.
     pub outer: Option<(f64, f64)>,
+    /// Whether the band is an interval that is unreliable, because the runs form two groups: a dagger marks the label of the series.
+    pub unreliable: bool,
+}
+
+impl Series {
+    /// Whether an interval of the series is unreliable.
+    pub fn is_unreliable(&self) -> bool {
+        self.points.iter().any(|point| point.unreliable)
+    }
 }
 
 impl SeriesPoint {
@@ -35,7 +45,7 @@ impl SeriesPoint {
             x,
             centre: value,
             band: (value, value),
-            outer: None,
+            ..SeriesPoint::default()
         }
     }
 
@@ -64,6 +74,16 @@ impl SeriesPoint {
             centre: quantiles.q50,
             band: (quantiles.q25, quantiles.q75),
             outer: Some((quantiles.q05, quantiles.q95)),
+            ..SeriesPoint::default()
+        }
+    }
+
+    /// The mean regret of a learner at a point of its curve; unreliable at the last one if the runs form two groups.
+    pub fn of_mean(x: f64, learner: &LearnerResult, point: &CurvePoint, runs: u64) -> SeriesPoint {
+        let is_last = learner.curve.last() == Some(point);
+        SeriesPoint {
+            unreliable: is_last && learner.groups.is_some(),
+            ..SeriesPoint::mean(x, point.regret, point.stderr, runs)
         }
     }
 

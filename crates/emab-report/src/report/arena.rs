@@ -11,7 +11,7 @@ use crate::arena_pairs::{PAIRS_HEADER, pairs_rows};
 use crate::document::Block;
 use crate::plot::{arena_options, draw_arena};
 use crate::run_table::confidence;
-use crate::runs_table::UNRELIABLE;
+use crate::runs_table::UNRELIABLE_NOTE;
 use crate::text_table::number;
 
 const RANKING: &str = "`best` is the least mean regret of the learners that see only episodes; `within noise` marks those whose difference to \
@@ -59,8 +59,7 @@ pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
     }
     blocks.push(Block::Heading("Loss beside feedbal's".into()));
     let figure = Figure {
-        picture: draw_arena(result, &arena_options(result)),
-        narrow: None,
+        picture: arena_options(result).for_page(|options| draw_arena(result, options)),
         caption: "Loss against the optimal policy divided by feedbal's, on a log axis, with 95 % intervals; a panel for each problem.".into(),
         header: vec!["problem", "learner", "loss / feedbal's"],
         rows: ratios(result),
@@ -204,8 +203,7 @@ fn of_problem(problem: &ArenaProblem, runs: u64) -> Vec<Block> {
         Block::table(header, rows),
     ];
     if problem.learners.iter().any(|entry| entry.groups.is_some()) {
-        let note = format!("{UNRELIABLE} The runs form two groups: the interval is unreliable.");
-        blocks.push(Block::Text(note));
+        blocks.push(Block::Text(format!("{UNRELIABLE_NOTE}.")));
     }
     if let Some(pairs) = &problem.pairs {
         blocks.push(Block::Text(format!(

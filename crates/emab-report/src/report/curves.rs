@@ -4,13 +4,10 @@ use emab_sim::results::{LearnerResult, RunResult};
 
 use super::Figure;
 use crate::document::Block;
-use crate::plot::{LegendPlace, PlotOptions, Series, draw_curves};
+use crate::plot::{PlotOptions, Series, draw_curves};
 use crate::run_table::{confidence, quantile_series, regret_series};
+use crate::runs_table::interval_note;
 use crate::text_table::number;
-
-/// Width and height on a phone, and the size of the letters there, in points.
-const NARROW: (f64, f64) = (330.0, 300.0);
-const NARROW_LETTERS: f64 = 8.5;
 
 /// A learner with its label and its number of runs.
 pub(super) type Labelled<'a> = (String, &'a LearnerResult, u64);
@@ -29,16 +26,13 @@ pub(super) fn means(title: &str, learners: &[Labelled<'_>]) -> Vec<Block> {
             ]
         })
     });
-    let caption =
-        "Mean cumulative regret over the episodes. The bands are 95 % intervals of the mean.";
+    let series: Vec<Series> = series.collect();
+    let caption = format!(
+        "Mean cumulative regret over the episodes. The bands are 95 % intervals of the mean. {}",
+        interval_note(&series)
+    );
     let header = vec!["learner", "episode", "regret (95 %)", "gain/episode"];
-    figure(
-        title,
-        &series.collect::<Vec<_>>(),
-        caption,
-        header,
-        rows.collect(),
-    )
+    figure(title, &series, caption.trim_end(), header, rows.collect())
 }
 
 /// Medians with quartiles and 5 % and 95 % quantiles; nothing where a learner has none.
@@ -72,22 +66,14 @@ fn figure(
     header: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 ) -> Vec<Block> {
-    let wide = PlotOptions {
+    let options = PlotOptions {
         title: title.into(),
         x_label: "episodes".into(),
         y_label: "cumulative regret".into(),
         ..PlotOptions::default()
     };
-    let narrow = PlotOptions {
-        title: String::new(),
-        legend: LegendPlace::Below,
-        size: Some(NARROW),
-        font_size: Some(NARROW_LETTERS),
-        ..wide.clone()
-    };
     Figure {
-        picture: draw_curves(series, &wide),
-        narrow: draw_curves(series, &narrow).ok(),
+        picture: options.for_page(|options| draw_curves(series, options)),
         caption: caption.into(),
         header,
         rows,

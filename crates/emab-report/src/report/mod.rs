@@ -75,8 +75,8 @@ pub struct SweepContent {
     pub problem: ProblemSummary,
     /// Warnings on confidence widths that are not sound.
     pub warnings: Vec<String>,
-    /// The plot, as SVG, or why there is none.
-    pub plot: Result<String, String>,
+    /// The plot, or why there is none.
+    pub plot: Result<Picture, String>,
 }
 
 impl std::fmt::Debug for SweepContent {
@@ -136,8 +136,6 @@ pub fn report(entries: &[Entry]) -> Document {
 /// A figure with its caption, and its numbers behind it; the reason where it cannot be drawn.
 struct Figure {
     picture: Result<Picture, PlotError>,
-    /// The same for a narrow screen.
-    narrow: Option<Picture>,
     caption: String,
     header: Vec<&'static str>,
     rows: Vec<Vec<String>>,
@@ -150,7 +148,7 @@ impl Figure {
                 name: String::new(),
                 caption: self.caption,
                 svg: picture.svg,
-                narrow: self.narrow.map(|narrow| narrow.svg),
+                narrow: picture.narrow,
             },
             Err(error) => Block::Text(format!("There is no figure: {error}.")),
         };

@@ -4,7 +4,7 @@ use emab_sim::results::StateRegret;
 
 use super::{Figure, RunContent, percent};
 use crate::document::Block;
-use crate::plot::draw_regret_map;
+use crate::plot::{PlotOptions, draw_regret_map};
 use crate::text_table::number;
 
 /// Pairs of a learner in the table; its map and the numbers behind it have all.
@@ -91,10 +91,12 @@ fn cells(pair: &StateRegret) -> Vec<String> {
 
 fn map(run: &RunContent, label: &str, pairs: &[StateRegret]) -> Vec<Block> {
     let result = &run.result;
-    let title = format!("{}: {label} ({} runs)", result.problem, result.runs);
+    let options = PlotOptions {
+        title: format!("{}: {label} ({} runs)", result.problem, result.runs),
+        ..PlotOptions::default()
+    };
     Figure {
-        picture: draw_regret_map(pairs, &title),
-        narrow: None,
+        picture: options.for_page(|options| draw_regret_map(pairs, options)),
         caption: format!(
             "Visits, regret and final choices of {label} by step and state, averaged over the runs. `agree` is the share of visiting runs \
              whose last choice is the benchmark's."

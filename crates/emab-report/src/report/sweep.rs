@@ -4,8 +4,7 @@ use emab_sim::compare::sweep::SweepCellResult;
 
 use super::{SweepContent, count, problem, repeat, soundness};
 use crate::document::Block;
-use crate::run_table::confidence;
-use crate::runs_table::stuck_share;
+use crate::runs_table::{UNRELIABLE_NOTE, final_regret, stuck_share};
 use crate::text_table::number;
 
 /// Cells in the table that is shown at once; the table behind it has all.
@@ -37,22 +36,22 @@ pub(super) fn blocks(record: &SweepContent, command: &str) -> Vec<Block> {
         .collect();
     if !two.is_empty() {
         blocks.push(Block::Warning(format!(
-            "Two groups of runs: the intervals of {} {} are unreliable.",
+            "† Two groups of runs: the intervals of {} {} are unreliable.",
             if two.len() == 1 { "cell" } else { "cells" },
             two.join(", ")
         )));
     }
     blocks.push(Block::Heading("Regret by parameters".into()));
     blocks.push(match &record.plot {
-        Ok(svg) => Block::Picture {
+        Ok(picture) => Block::Picture {
             name: String::new(),
             caption: format!(
                 "Regret after {}, by {}.",
                 count(file.episodes, "episode"),
                 record.sweep.varied.join(" and ")
             ),
-            svg: svg.clone(),
-            narrow: None,
+            svg: picture.svg.clone(),
+            narrow: picture.narrow.clone(),
         },
         Err(why) => Block::Text(format!("There is no figure: {why}.")),
     });
@@ -99,12 +98,17 @@ fn tables(record: &SweepContent) -> Vec<Block> {
             rows.iter_mut().for_each(|row| drop(row.remove(i)));
         }
     }
-    if rows.len() <= SHOWN {
-        return vec![Block::Table { header, rows }];
+    let count = rows.len();
+    let mut blocks = vec![Block::Table { header, rows }];
+    if record.cells.iter().any(|cell| cell.result.groups.is_some()) {
+        blocks.push(Block::Text(format!("{UNRELIABLE_NOTE}.")));
+    }
+    if count <= SHOWN {
+        return blocks;
     }
     vec![Block::Details {
-        summary: format!("All {} cells", rows.len()),
-        blocks: vec![Block::Table { header, rows }],
+        summary: format!("All {count} cells"),
+        blocks,
     }]
 }
 
@@ -113,7 +117,7 @@ fn row(cell: &SweepCellResult, varied: &[String], runs: u64) -> Vec<String> {
     let value = |name: &String| cell.value(name).map_or(String::new(), ToString::to_string);
     row.extend(varied.iter().map(value));
     let last = cell.result.curve.last();
-    row.push(last.map_or(String::new(), |p| confidence(p.regret, p.stderr, runs)));
+    row.push(final_regret(&cell.result, runs));
     let median = last.and_then(|p| p.quantiles).map(|q| number(q.q50));
     row.push(median.unwrap_or_default());
     row.push(stuck_share(&cell.result, runs));

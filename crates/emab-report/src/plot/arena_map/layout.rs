@@ -6,7 +6,7 @@ use kuva::render::render::{Scene, TextAnchor};
 use super::super::grid::text::{shorten, width};
 use super::super::grid::{Canvas, MARGIN, Mark as LegendMark, draw_legend, even_columns};
 use super::super::options::PlotOptions;
-use super::panel::{ABOVE, APART, BELOW, HIGH, Mark, WIDE, draw};
+use super::panel::{ABOVE, APART, BELOW, HIGH, Mark, WIDE, draw, marks};
 use super::{MAX_PANELS, MAX_ROWS};
 use crate::text_table::number;
 
@@ -17,6 +17,10 @@ const MAX_COLUMNS: usize = 4;
 const NAMES: u32 = 11;
 /// Most width of the names of learners.
 const NAMES_ROOM: f64 = 230.0;
+/// Least width of the figure, for its texts.
+const LEAST: f64 = 640.0;
+/// The same on a narrow screen: width of names, panels per row, width of the figure.
+const NARROW: (f64, usize, f64) = (120.0, 1, 0.0);
 
 /// The row of a learner.
 pub(super) struct Row {
@@ -51,21 +55,24 @@ pub(super) fn rows(result: &ArenaResult) -> Vec<Row> {
 /// Draws the figure of at least one problem and one row.
 pub(super) fn scene(result: &ArenaResult, rows: &[Row], options: &PlotOptions) -> Scene {
     let problems = &result.problems[..result.problems.len().min(MAX_PANELS)];
+    let (names_room, most_across, least) = match options.narrow {
+        true => NARROW,
+        false => (NAMES_ROOM, MAX_COLUMNS, LEAST),
+    };
     let names: Vec<String> = rows
         .iter()
-        .map(|row| shorten(&row.label, NAMES_ROOM, NAMES))
+        .map(|row| shorten(&row.label, names_room, NAMES))
         .collect();
     let widths = names.iter().map(|name| width(name, NAMES));
     let room = widths.fold(0.0, f64::max);
     let left = MARGIN + room.ceil() + 8.0;
-    let across = even_columns(problems.len(), MAX_COLUMNS);
+    let across = even_columns(problems.len(), most_across);
     let lines = problems.len().div_ceil(across);
     let full = left + (WIDE + GAP) * across as f64 - GAP + MARGIN;
-    // Least width for the texts.
-    let full = full.max(640.0);
+    let full = full.max(least);
     let mut canvas = Canvas::new(full.ceil());
 
-    let mut top = canvas.title(&options.title, 2, 4.0);
+    let mut top = canvas.title(&options.title, 3, 4.0);
 
     let high = rows.last().map_or(0.0, |row| row.top + HIGH);
     for (i, problem) in problems.iter().enumerate() {
@@ -83,7 +90,9 @@ pub(super) fn scene(result: &ArenaResult, rows: &[Row], options: &PlotOptions) -
         }
     }
     top += (ABOVE + high + BELOW) * lines as f64 + 4.0;
-    top = draw_marks(&mut canvas, (MARGIN, top), full - MARGIN);
+    let marks = problems.iter().flat_map(|at| marks(at, result.runs));
+    let marks: Vec<Mark> = marks.collect();
+    top = draw_marks(&mut canvas, &marks, (MARGIN, top), full - MARGIN);
     let end = canvas.caption(&options.caption, top, MARGIN);
     canvas.finish(end)
 }
@@ -119,7 +128,8 @@ fn caption(result: &ArenaResult) -> String {
     text
 }
 
-fn draw_marks(canvas: &mut Canvas, at: (f64, f64), right: f64) -> f64 {
+/// Explains the marks that occur in the figure.
+fn draw_marks(canvas: &mut Canvas, used: &[Mark], at: (f64, f64), right: f64) -> f64 {
     let entries = [
         (Mark::Better, "better than FeedBAL"),
         (Mark::Same, "not distinguishable with these runs"),
@@ -135,10 +145,12 @@ fn draw_marks(canvas: &mut Canvas, at: (f64, f64), right: f64) -> f64 {
         let draw = move |canvas: &mut Canvas, [x, y, wide, high]: [f64; 4]| {
             mark.draw(canvas, (x + wide / 2.0, y + high / 2.0));
         };
-        (draw, text)
+        (mark, draw, text)
     });
-    let entries = drawn
-        .each_ref()
-        .map(|(draw, text)| (Some(draw as LegendMark), *text));
+    let entries: Vec<_> = drawn
+        .iter()
+        .filter(|(mark, ..)| used.contains(mark))
+        .map(|(_, draw, text)| (Some(draw as LegendMark), *text))
+        .collect();
     draw_legend(canvas, &entries, at, right)
 }

@@ -71,6 +71,29 @@ impl Mark {
     }
 }
 
+/// The axis of a problem: it covers the learners that see episodes only.
+fn axis(problem: &ArenaProblem, runs: u64) -> RatioAxis {
+    let episodic = problem.learners.iter();
+    let episodic = episodic.filter(|entry| entry.standing != Ranking::Informed);
+    RatioAxis::new(episodic.filter_map(|entry| entry.over_feedbal), runs)
+}
+
+/// The marks in the panel of a problem.
+pub(super) fn marks(problem: &ArenaProblem, runs: u64) -> Vec<Mark> {
+    let axis = axis(problem, runs);
+    let drawn = problem.learners.iter();
+    let drawn = drawn.filter_map(|entry| Some((entry, axis.position(entry.over_feedbal?.mean))));
+    drawn
+        .flat_map(|(entry, position)| match position {
+            Position::On(_) if entry.standing == Ranking::Best => {
+                vec![Mark::of(problem, entry), Mark::Best]
+            }
+            Position::On(_) => vec![Mark::of(problem, entry)],
+            _ => vec![Mark::Arrow],
+        })
+        .collect()
+}
+
 /// Draws a problem, played in this many runs; its rows begin below the title.
 pub(super) fn draw(
     canvas: &mut Canvas,
@@ -78,9 +101,7 @@ pub(super) fn draw(
     rows: &[Row],
     (left, top): (f64, f64),
 ) {
-    let episodic = problem.learners.iter();
-    let episodic = episodic.filter(|entry| entry.standing != Ranking::Informed);
-    let axis = RatioAxis::new(episodic.filter_map(|entry| entry.over_feedbal), runs);
+    let axis = axis(problem, runs);
     let title = shorten(&problem.ground.problem, WIDE, TITLE);
     canvas.text((left, top + 13.0), TITLE, TextAnchor::Start, &title);
     let first = top + ABOVE;

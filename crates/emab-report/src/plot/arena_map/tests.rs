@@ -3,7 +3,8 @@ use emab_sim::results::{
     ArenaCellResult, ArenaProblem, ArenaResult, ArenaSetting, ExcludedLearner, Measured,
 };
 
-use super::super::tests::svg;
+use super::super::options::PlotOptions;
+use super::super::tests::{attribute, svg};
 use super::ratio_axis::{Position, RatioAxis};
 use super::{arena_options, draw_arena, scene};
 
@@ -63,6 +64,27 @@ fn every_learner_has_its_row_and_every_problem_its_panel() {
 }
 
 #[test]
+fn the_legend_has_the_marks_of_the_figure() {
+    let all = result([10.0, 12.0, 11.0]);
+    let legend = |result: &ArenaResult| {
+        let svg = svg(&scene(result, &arena_options(result)).unwrap());
+        [
+            "better than FeedBAL",
+            "worse than FeedBAL",
+            "off the axis, or zero regret",
+        ]
+        .map(|text| svg.contains(&format!(">{text}</text>")))
+    };
+    assert_eq!(legend(&all), [false, true, true]);
+    let mut alone = all;
+    for problem in &mut alone.problems {
+        problem.learners.retain(|one| one.label == "feedbal");
+        problem.left_out.clear();
+    }
+    assert_eq!(legend(&alone), [false, false, false]);
+}
+
+#[test]
 fn no_ratio_is_said_and_nothing_at_all_is_refused() {
     let drawn = svg_of([0.0; 3]);
     assert!(drawn.contains("FeedBAL lost nothing"));
@@ -92,4 +114,16 @@ fn the_axis_has_one_in_it_and_an_end() {
     assert_eq!(texts(wide), ["0.1", "1", "10", "100", "1000"]);
     assert_eq!(texts(of(&[0.7, 1.5])), ["0.5", "1", "2"]);
     assert_eq!(texts(of(&[0.2, 5.0])), ["0.3", "1", "3"]);
+}
+
+#[test]
+fn a_narrow_figure_fits_a_phone() {
+    let result = result([10.0, 12.0, 11.0]);
+    let options = PlotOptions {
+        narrow: true,
+        ..arena_options(&result)
+    };
+    let svg = svg(&scene(&result, &options).unwrap());
+    assert!(attribute(&svg, "width") <= 400.0);
+    assert!(svg.matches(">far</text>").count() == 5, "one column");
 }

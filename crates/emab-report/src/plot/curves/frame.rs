@@ -53,12 +53,19 @@ pub(super) struct Frame<'a> {
 type Tick = (f64, String);
 
 impl<'a> Frame<'a> {
-    /// The layout; a legend without a requested place moves below axes that are narrow beside it.
+    /// The layout. A legend without a requested place moves below axes that are narrow beside it, and a legend between the axes
+    /// where it does not fit.
     pub(super) fn new(axes: &Axes, legend: &mut LegendBox<'_>, options: &'a PlotOptions) -> Self {
         let frame = Self::fitted(axes, legend, options);
         let narrow = frame.area.right - frame.area.left < NARROW * frame.width;
-        let free = options.legend == LegendPlace::Auto && legend.place == LegendPlace::Right;
-        if !(narrow && free && options.size.is_some()) {
+        let fits = match legend.place {
+            LegendPlace::Right => {
+                !narrow || options.legend != LegendPlace::Auto || options.size.is_none()
+            }
+            LegendPlace::Inside => legend.fits_inside(frame.area),
+            _ => true,
+        };
+        if fits {
             return frame;
         }
         legend.place = LegendPlace::Below;

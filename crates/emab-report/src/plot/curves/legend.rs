@@ -16,8 +16,11 @@ const LINE: f64 = 16.0;
 const BETWEEN: f64 = 4.0;
 /// Space between columns.
 const COLUMN_GAP: f64 = 22.0;
-/// Space around a legend between the axes.
+/// Space around the entries of a legend between the axes, and between it and the axes.
 const PAD: f64 = 7.0;
+const INSET: f64 = 5.0;
+/// Most of the plot area that a legend between the axes covers.
+const MOST_COVERED: f64 = 0.5;
 
 /// Most columns below the axes.
 const MOST_COLUMNS: usize = 6;
@@ -60,21 +63,30 @@ impl<'a> LegendBox<'a> {
         Self { entries, place }
     }
 
-    /// One column in a figure or between axes of this width.
+    /// One column in a figure or between axes of this width; wider where a word needs it.
     pub(super) fn column(&self, wide: f64) -> LegendColumns {
-        let room = (0.45 * wide - SAMPLE - GAP).clamp(70.0, WIDEST);
-        self.columns(room, 1)
+        let room = 0.45 * wide - SAMPLE - GAP;
+        self.columns(room.max(self.longest_piece()).clamp(70.0, WIDEST), 1)
+    }
+
+    fn longest_piece(&self) -> f64 {
+        let texts = self.entries.iter().map(|entry| &entry.text);
+        texts.fold(0.0, |most, text| longest_piece(text, BODY).max(most))
+    }
+
+    /// Whether the legend leaves enough of a plot area free to be inside.
+    pub(super) fn fits_inside(&self, area: Area) -> bool {
+        let (wide, high) = (area.right - area.left, area.bottom - area.top);
+        let (own_wide, own_high) = outer(&self.column(wide));
+        let inside = own_wide + 2.0 * INSET <= wide && own_high + 2.0 * INSET <= high;
+        inside && own_wide * own_high <= MOST_COVERED * wide * high
     }
 
     /// Columns within this width: as many as give the lowest legend without breaking words.
     pub(super) fn columns_below(&self, wide: f64) -> LegendColumns {
         let most = self.entries.len().min(MOST_COLUMNS);
         let room = |n: usize| (wide + COLUMN_GAP) / n as f64 - COLUMN_GAP - SAMPLE - GAP;
-        let longest = self
-            .entries
-            .iter()
-            .map(|entry| longest_piece(&entry.text, BODY));
-        let longest = longest.fold(0.0, f64::max);
+        let longest = self.longest_piece();
         (2..=most)
             .filter(|n| room(*n) >= longest)
             .map(|n| self.columns(room(n), n))
@@ -147,28 +159,27 @@ impl<'a> LegendBox<'a> {
     /// Draws the legend in the corner of the plot area that covers the fewest places of the curves.
     pub(super) fn draw_inside(&self, canvas: &mut Canvas, area: Area, places: &[Point]) {
         let column = self.column(area.right - area.left);
-        let (wide, high) = (column.width + 2.0 * PAD, column.height + 2.0 * PAD);
-        let inset = 5.0;
+        let (wide, high) = outer(&column);
         let corner = |right: bool, bottom: bool| Area {
             left: if right {
-                area.right - inset - wide
+                area.right - INSET - wide
             } else {
-                area.left + inset
+                area.left + INSET
             },
             top: if bottom {
-                area.bottom - inset - high
+                area.bottom - INSET - high
             } else {
-                area.top + inset
+                area.top + INSET
             },
             right: if right {
-                area.right - inset
+                area.right - INSET
             } else {
-                area.left + inset + wide
+                area.left + INSET + wide
             },
             bottom: if bottom {
-                area.bottom - inset
+                area.bottom - INSET
             } else {
-                area.top + inset + high
+                area.top + INSET + high
             },
         };
         let corners = [(false, false), (true, true), (true, false), (false, true)];
@@ -192,6 +203,11 @@ impl<'a> LegendBox<'a> {
         canvas.area(&around, [0xff; 3], 0.85);
         self.draw(canvas, &column, (left + PAD, top + PAD));
     }
+}
+
+/// Width and height of a legend between the axes.
+fn outer(column: &LegendColumns) -> (f64, f64) {
+    (column.width + 2.0 * PAD, column.height + 2.0 * PAD)
 }
 
 fn high(text: &[String]) -> f64 {

@@ -15,6 +15,7 @@ use super::options::PlotOptions;
 use super::series::{Series, SeriesPoint};
 use super::style::Style;
 use super::{Picture, PlotError};
+use crate::runs_table::UNRELIABLE;
 
 pub use self::sweep::draw_sweep_lines;
 
@@ -32,8 +33,9 @@ pub use self::sweep::draw_sweep_lines;
 /// # Errors
 ///
 /// When there is nothing to draw, a value is not finite, a band does not contain its centre, no series has a positive value
-/// for a log axis, or an option is invalid.
+/// for a log axis, no curve is between the ends of the axes, or an option is invalid.
 pub fn draw_curves(series: &[Series], options: &PlotOptions) -> Result<Picture, PlotError> {
+    let options = &options.of_curves();
     let scene = styled_scene(&Style::Learners, series, options)?;
     Ok(Picture::new(scene, options.scale()))
 }
@@ -49,6 +51,7 @@ pub(super) fn styled_scene(
     if curves.iter().all(Vec::is_empty) {
         return Err(PlotError::NotPositive);
     }
+    check_ranges(&curves, options)?;
     let axes = Axes {
         x: x_axis(style, &curves, options),
         y: y_axis(&curves, options),
@@ -57,6 +60,21 @@ pub(super) fn styled_scene(
     let mut legend = LegendBox::new(entries(style, &content), options);
     let frame = Frame::new(&axes, &mut legend, options);
     Ok(frame.draw(&axes, &content, &legend))
+}
+
+/// Checks that a part of the curves is between the ends of both axes.
+fn check_ranges(curves: &[Segments], options: &PlotOptions) -> Result<(), PlotError> {
+    let (x_range, y_range) = (options.x_range, options.y_range);
+    let points = || curves.iter().flatten().flatten();
+    x_range.check_shows("x range", points().map(|p| (p.x, p.x)))?;
+    let visible = curves.iter().flatten().flat_map(|segment| {
+        // A line may cross the range between two points.
+        let pairs = segment.windows(2);
+        let pairs = pairs.filter(|pair| x_range.overlaps(pair[0].x, pair[1].x));
+        let alone = segment.iter().filter(|p| x_range.contains(p.x));
+        pairs.flatten().chain(alone)
+    });
+    y_range.check_shows("y range", visible.map(SeriesPoint::extent))
 }
 
 fn x_axis(style: &Style, curves: &[Segments], options: &PlotOptions) -> Axis {
@@ -90,6 +108,9 @@ fn entries<'a>(style: &'a Style, content: &'a Content<'_>) -> Vec<Entry<'a>> {
             line: Some(line),
             text: match line.segments.is_empty() {
                 true => format!("{} (not above 0)", line.label),
+                false if line.segments.iter().flatten().any(|p| p.unreliable) => {
+                    format!("{} {UNRELIABLE}", line.label)
+                }
                 false => line.label.to_owned(),
             },
         })

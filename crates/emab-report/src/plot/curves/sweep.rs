@@ -37,6 +37,7 @@ pub fn draw_sweep_lines(
     by: &str,
     options: &PlotOptions,
 ) -> Result<Picture, PlotError> {
+    let options = &options.of_curves();
     Ok(Picture::new(scene(lines, by, options)?, options.scale()))
 }
 

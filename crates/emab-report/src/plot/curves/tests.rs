@@ -56,6 +56,8 @@ fn long_labels_are_wrapped_and_never_cut() {
         (LegendPlace::Below, Some((700.0, 400.0))),
         (LegendPlace::Below, None),
         (LegendPlace::Right, Some((100.0, 60.0))),
+        (LegendPlace::Inside, Some((336.0, 250.0))),
+        (LegendPlace::Inside, None),
     ] {
         let options = PlotOptions {
             legend,
@@ -137,35 +139,39 @@ fn lines_end_at_the_ends_of_the_axes() {
         .collect();
     let high = attribute(&svg, "height").max(attribute(&svg, "width"));
     assert!(points.len() > 100 && points.iter().all(|value| (0.0..=high).contains(value)));
-    // One end, beyond all points.
-    for range in [
-        (Some(1e6), None),
-        (None, Some(-5.0)),
-        (Some(1e300), Some(1e305)),
-    ] {
-        let range = AxisRange {
-            from: range.0,
-            to: range.1,
+}
+
+#[test]
+fn a_range_without_curves_is_rejected() {
+    let rejected = |x_range: AxisRange, y_range: AxisRange| {
+        let options = PlotOptions {
+            x_range,
+            y_range,
+            ..on(false, false)
         };
-        drawn(
-            &learners(),
-            &PlotOptions {
-                x_range: range,
-                y_range: range,
-                ..on(false, false)
-            },
-        );
-        if range.to != Some(-5.0) {
-            drawn(
-                &learners(),
-                &PlotOptions {
-                    x_range: range,
-                    y_range: range,
-                    ..on(true, true)
-                },
-            );
-        }
+        draw_curves(&learners(), &options).map_err(|error| error.to_string())
+    };
+    let range = |from, to| AxisRange { from, to };
+    let all = AxisRange::default();
+    for (x, y, part) in [
+        (range(Some(30_000.0), None), all, "to 20,000, got 30000:"),
+        (
+            range(None, Some(-5.0)),
+            all,
+            "x range: it must overlap the values, which reach from",
+        ),
+        (all, range(Some(1e6), Some(1e7)), "got 1000000:10000000"),
+        (
+            range(None, Some(100.0)),
+            range(Some(1000.0), None),
+            "y range: ",
+        ),
+    ] {
+        let error = rejected(x, y).expect_err("rejected");
+        assert!(error.contains(part), "{error}");
     }
+    // Between two points.
+    assert!(rejected(range(Some(10_001.0), Some(10_002.0)), all).is_ok());
 }
 
 #[test]
@@ -205,6 +211,18 @@ fn quantiles_are_two_bands() {
 }
 
 #[test]
+fn a_series_with_unreliable_intervals_is_marked() {
+    let mut line = curve("FeedBAL", 300.0, 0.4);
+    line.points[199].unreliable = true;
+    assert!(line.is_unreliable());
+    let all = words(&drawn(
+        &[line, curve("UCB1", 900.0, 0.9)],
+        &on(false, false),
+    ));
+    assert!(all.contains(&"FeedBAL †".into()) && all.contains(&"UCB1".into()));
+}
+
+#[test]
 fn a_legend_between_the_axes_avoids_the_curves() {
     let options = PlotOptions {
         legend: LegendPlace::Inside,
@@ -222,6 +240,52 @@ fn a_legend_between_the_axes_avoids_the_curves() {
         .find(|text| text.4 == "late")
         .expect("a label");
     assert!(place.0 < 200.0 && place.1 < 100.0, "{place:?}");
+}
+
+#[test]
+fn a_legend_that_does_not_fit_between_the_axes_is_below() {
+    let options = PlotOptions {
+        legend: LegendPlace::Inside,
+        size: Some((336.0, 250.0)),
+        font_size: Some(8.0),
+        ..on(false, false)
+    };
+    let is_below = |labels: &[&str]| {
+        let curves: Vec<Series> = labels.iter().map(|label| curve(label, 3.0, 0.5)).collect();
+        let svg = drawn(&curves, &options);
+        check_texts(&svg);
+        let top = |word: &str| {
+            let mut texts = super::super::tests::texts(&svg).into_iter();
+            let begins = |text: &str| !text.is_empty() && word.starts_with(text);
+            texts.find(|text| begins(&text.4)).expect("a text").1
+        };
+        top(labels[0]) > top("episodes")
+    };
+    assert!(!is_below(&["FeedBAL", "UCB1", "UCB1-V"]));
+    assert!(is_below(&["UCB1"; 14]), "higher than the axes");
+    let long = ["feedbal-pooled:width=sound"; 6];
+    assert!(is_below(&long), "half of the area");
+}
+
+#[test]
+fn labels_break_between_words_first() {
+    let options = PlotOptions {
+        size: Some((336.0, 250.0)),
+        ..on(false, false)
+    };
+    let labels = ["feedbal-pooled", "explore-then-commit", "benchmark"];
+    let curves = labels.map(|label| curve(label, 3.0, 0.5));
+    for legend in [LegendPlace::Right, LegendPlace::Inside, LegendPlace::Below] {
+        let options = PlotOptions {
+            legend,
+            ..options.clone()
+        };
+        let all = words(&drawn(&curves, &options));
+        let parts = labels.iter().flat_map(|label| label.split_inclusive('-'));
+        for part in parts {
+            assert!(all.iter().any(|word| word.contains(part)), "{part} {all:?}");
+        }
+    }
 }
 
 #[test]

@@ -13,8 +13,9 @@ const LINE: f64 = 13.0;
 const ROOM: f64 = 150.0;
 /// Space between cells and values.
 const GAP: f64 = 7.0;
-/// Space for the name of the axis.
+/// Space for the name of the axis, and for each further line of it.
 const NAME_ROOM: f64 = 24.0;
+const NAME_LINE: f64 = 16.0;
 /// Least room for the name of an axis.
 pub(crate) const MIN_NAME_ROOM: f64 = 150.0;
 
@@ -25,39 +26,41 @@ pub(crate) struct AxisLabels {
     every: usize,
     first: usize,
     upward: bool,
-    /// Vertical distance from the cells to the name.
-    name_below: f64,
+    /// The name, in lines.
+    name: Vec<String>,
 }
 
 impl AxisLabels {
-    fn level(texts: Vec<String>, every: usize) -> Self {
+    /// Labels of cells that are this long along the axis.
+    fn level(name: &str, texts: Vec<String>, every: usize, cell: f64) -> Self {
+        let all = cell * texts.len() as f64;
         Self {
+            name: wrap(name, all.max(MIN_NAME_ROOM), NAME, usize::MAX),
             texts,
             every,
             first: 0,
             upward: false,
-            name_below: 0.0,
         }
     }
 
     /// For rows of this height.
-    pub(crate) fn beside(values: &[String], high: f64) -> Self {
-        Self::level(texts(values), interval(high, LINE, values.len()))
+    pub(crate) fn beside(name: &str, values: &[String], high: f64) -> Self {
+        let every = interval(high, LINE, values.len());
+        Self::level(name, texts(values), every, high)
     }
 
     /// For columns of this width that are numbered from 1: 5, 10, 15, …
-    pub(crate) fn counting(values: &[usize], wide: f64) -> Self {
+    pub(crate) fn counting(name: &str, values: &[usize], wide: f64) -> Self {
         let texts: Vec<String> = values.iter().map(usize::to_string).collect();
         let every = interval(wide, widest(&texts) + 6.0, texts.len());
         Self {
             first: every - 1,
-            name_below: 33.0,
-            ..Self::level(texts, every)
+            ..Self::level(name, texts, every, wide)
         }
     }
 
     /// For columns of this width.
-    pub(crate) fn below(values: &[String], wide: f64) -> Self {
+    pub(crate) fn below(name: &str, values: &[String], wide: f64) -> Self {
         let texts = texts(values);
         let widest = widest(&texts);
         // Omitted numbers can be inferred, omitted names cannot.
@@ -65,25 +68,34 @@ impl AxisLabels {
         let upward = !numbers && widest + 6.0 > wide && wide >= LINE;
         let needed = if upward { LINE } else { widest + 6.0 };
         let every = interval(wide, needed, texts.len());
-        let mut labels = Self::level(texts, every);
-        labels.upward = upward;
-        labels.name_below = labels.height() - 7.0;
-        labels
+        Self {
+            upward,
+            ..Self::level(name, texts, every, wide)
+        }
     }
 
     /// Width of values and name beside the cells.
     pub(crate) fn width(&self) -> f64 {
-        (widest(&self.texts) + GAP + NAME_ROOM).ceil()
+        (widest(&self.texts) + GAP + NAME_ROOM + self.further_lines()).ceil()
     }
 
     /// Height of values and name below the cells.
     pub(crate) fn height(&self) -> f64 {
+        self.name_below() + 7.0 + self.further_lines()
+    }
+
+    /// Distance from the cells to the first line of the name below them.
+    fn name_below(&self) -> f64 {
         let values = if self.upward {
             widest(&self.texts).ceil()
         } else {
             LINE
         };
-        GAP + values + NAME_ROOM
+        GAP + values + NAME_ROOM - 7.0
+    }
+
+    fn further_lines(&self) -> f64 {
+        NAME_LINE * self.name.len().saturating_sub(1) as f64
     }
 
     fn written(&self) -> impl Iterator<Item = (f64, &String)> {
@@ -93,32 +105,22 @@ impl AxisLabels {
     }
 
     /// Writes the axis to the left of cells of this height.
-    pub(crate) fn draw_beside(
-        &self,
-        canvas: &mut Canvas,
-        name: &str,
-        (left, bottom): (f64, f64),
-        high: f64,
-    ) {
+    pub(crate) fn draw_beside(&self, canvas: &mut Canvas, (left, bottom): (f64, f64), high: f64) {
         for (place, text) in self.written() {
             let y = bottom - high * place;
             canvas.line((left - 4.0, y), (left - 1.0, y));
             canvas.text((left - GAP, y + 4.0), VALUES, TextAnchor::End, text);
         }
         let all = high * self.texts.len() as f64;
-        let at = (left - self.width() + 12.0, bottom - all / 2.0);
-        let name = shorten(name, all.max(MIN_NAME_ROOM), NAME);
-        canvas.upward_text(at, NAME, TextAnchor::Middle, &name);
+        let mut x = left - self.width() + 12.0;
+        for line in &self.name {
+            canvas.upward_text((x, bottom - all / 2.0), NAME, TextAnchor::Middle, line);
+            x += NAME_LINE;
+        }
     }
 
     /// Writes the axis below cells of this width.
-    pub(crate) fn draw_below(
-        &self,
-        canvas: &mut Canvas,
-        name: &str,
-        (left, top): (f64, f64),
-        wide: f64,
-    ) {
+    pub(crate) fn draw_below(&self, canvas: &mut Canvas, (left, top): (f64, f64), wide: f64) {
         for (place, text) in self.written() {
             let x = left + wide * place;
             canvas.line((x, top + 1.0), (x, top + 4.0));
@@ -129,9 +131,10 @@ impl AxisLabels {
             }
         }
         let all = wide * self.texts.len() as f64;
-        let at = (left + all / 2.0, top + self.name_below);
-        for line in wrap(name, all.max(MIN_NAME_ROOM), NAME, 1) {
-            canvas.text(at, NAME, TextAnchor::Middle, &line);
+        let mut y = top + self.name_below();
+        for line in &self.name {
+            canvas.text((left + all / 2.0, y), NAME, TextAnchor::Middle, line);
+            y += NAME_LINE;
         }
     }
 }

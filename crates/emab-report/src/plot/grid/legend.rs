@@ -3,7 +3,7 @@
 use kuva::render::render::TextAnchor;
 
 use super::canvas::Canvas;
-use super::text::width;
+use super::text::{width, wrap};
 
 pub(crate) const LEGEND_SIZE: u32 = 12;
 pub(crate) const LEGEND_LINE: f64 = 19.0;
@@ -21,16 +21,26 @@ pub(crate) fn draw_legend(
     let mut x = left;
     for (mark, text) in entries {
         let swatch = if mark.is_none() { 0.0 } else { 22.0 };
-        let wide = swatch + width(text, LEGEND_SIZE);
+        let lines = wrap(text, right - left - swatch, LEGEND_SIZE, usize::MAX);
+        let widths = lines.iter().map(|line| width(line, LEGEND_SIZE));
+        let wide = swatch + widths.fold(0.0, f64::max);
         if x > left && x + wide > right {
             (x, top) = (left, top + LEGEND_LINE);
         }
         if let Some(mark) = mark {
             mark(canvas, [x, top + 1.0, 16.0, 13.0]);
         }
-        let at = (x + swatch, top + 12.0);
-        canvas.text(at, LEGEND_SIZE, TextAnchor::Start, text);
-        x += wide + 20.0;
+        for (i, line) in lines.iter().enumerate() {
+            top += if i > 0 { LEGEND_LINE } else { 0.0 };
+            canvas.text(
+                (x + swatch, top + 12.0),
+                LEGEND_SIZE,
+                TextAnchor::Start,
+                line,
+            );
+        }
+        // A text of several lines has them to itself.
+        x += if lines.len() > 1 { right } else { wide + 20.0 };
     }
     if x > left { top + LEGEND_LINE } else { top }
 }

@@ -50,7 +50,7 @@ pub(crate) fn shorten(text: &str, room: f64, size: u32) -> String {
     sanitize(&shortened(&chars, kept), usize::MAX)
 }
 
-/// The sanitized text in at most `most` lines, broken between words and after the commas of a learner's parameters. A word that is
+/// The sanitized text in at most `most` lines, broken between words and after the commas and hyphens of a label. A word that is
 /// wider than the room is broken too if the number of lines has no limit, and shortened otherwise.
 pub(crate) fn wrap(text: &str, room: f64, size: u32, most: usize) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
@@ -81,15 +81,22 @@ fn fits(line: &str, piece: &str, room: f64, size: u32) -> bool {
     width(line, size) + width(piece.trim_end(), size) <= room
 }
 
-/// The text, cut where a line may end: after spaces, and after commas and colons before a letter.
+/// The text, cut where a line may end: after spaces, after commas and colons before a letter, and after hyphens and dots between
+/// letters.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
+        let mut before = ' ';
         let mut pairs = rest.char_indices().zip(rest.chars().skip(1));
-        let end = pairs.find(|((_, c), next)| match c {
-            ',' | ':' | ';' => next.is_alphabetic(),
-            c => c.is_whitespace() && !next.is_whitespace(),
+        let end = pairs.find(|((_, c), next)| {
+            let before = std::mem::replace(&mut before, *c);
+            match c {
+                ',' | ':' | ';' => next.is_alphabetic(),
+                // Not in `--band` and `-0.5`.
+                '-' | '.' => before.is_alphanumeric() && next.is_alphabetic(),
+                c => c.is_whitespace() && !next.is_whitespace(),
+            }
         });
         let end = end.map_or(rest.len(), |((at, c), _)| at + c.len_utf8());
         let (piece, after) = rest.split_at(end);

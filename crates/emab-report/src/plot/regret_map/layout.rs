@@ -4,6 +4,7 @@ use kuva::render::render::{Scene, TextAnchor};
 
 use super::super::grid::text::{distinct, width, wrap};
 use super::super::grid::{Canvas, LEGEND_LINE, LEGEND_SIZE, MARGIN, Mark, draw_legend};
+use super::super::options::PlotOptions;
 use super::panel::{ABOVE, BELOW, Kind, Panel};
 use super::{RegretGrid, StateRegret, differs};
 
@@ -19,6 +20,9 @@ const NAMES_ROOM: f64 = 160.0;
 /// Width of a panel, side by side and stacked.
 const NARROW: f64 = 300.0;
 const WIDE: f64 = 840.0;
+/// Width of a panel and of the names of states on a narrow screen.
+const PHONE: f64 = 250.0;
+const PHONE_NAMES: f64 = 60.0;
 
 /// Up to this many steps, panels are side by side and cells have room for the names of actions. With more steps, panels
 /// are stacked, unless there are more states than this: the stack would not fit a page.
@@ -42,20 +46,22 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(grid: &RegretGrid) -> Self {
+    fn new(grid: &RegretGrid, narrow: bool) -> Self {
         let (columns, rows) = (grid.steps.len(), grid.states.len());
-        let stacked = columns > FEW && rows <= FEW;
+        let stacked = narrow || columns > FEW && rows <= FEW;
         let share = |room: f64, count: usize| (room / count as f64).floor();
-        let cell = if stacked {
+        let panel = if narrow { PHONE } else { NARROW };
+        let cell = if stacked && !narrow {
             (share(WIDE, columns), share(200.0, rows).clamp(14.0, 40.0))
         } else {
-            let high = share(NARROW, rows).clamp(12.0, 60.0);
-            (share(NARROW, columns).max(5.0), high)
+            let high = share(panel, rows).clamp(12.0, 60.0);
+            (share(panel, columns).max(5.0), high)
         };
-        let names = names(grid, cell.1);
+        let room = if narrow { PHONE_NAMES } else { NAMES_ROOM };
+        let names = names(grid, cell.1, room);
         let widths = names.iter().flatten().map(|line| width(line, NAMES));
         let left = MARGIN + 30.0 + widths.fold(0.0, f64::max).ceil();
-        let slot = NARROW.max(cell.0 * columns as f64);
+        let slot = panel.max(cell.0 * columns as f64);
         let high = cell.1 * rows as f64;
         let step = if stacked {
             (0.0, ABOVE + high + BELOW + 16.0)
@@ -75,19 +81,19 @@ impl Layout {
 }
 
 /// The names of the states, in lines that fit rows of this height.
-fn names(grid: &RegretGrid, high: f64) -> Vec<Vec<String>> {
+fn names(grid: &RegretGrid, high: f64, room: f64) -> Vec<Vec<String>> {
     let lines = ((high / NAMES_LINE) as usize).max(1);
-    distinct(&grid.states, |name| wrap(name, NAMES_ROOM, NAMES, lines))
+    distinct(&grid.states, |name| wrap(name, room, NAMES, lines))
 }
 
 /// Draws the figure.
-pub(super) fn scene(grid: &RegretGrid, title: &str) -> Scene {
-    let layout = Layout::new(grid);
+pub(super) fn scene(grid: &RegretGrid, options: &PlotOptions) -> Scene {
+    let layout = Layout::new(grid, options.narrow);
     let kinds = [Kind::Visits, Kind::Regret, Kind::Choice];
     let panels = kinds.map(|kind| Panel::new(kind, grid, layout.cell));
     let mut canvas = Canvas::new(layout.full);
 
-    let mut top = canvas.title(title, 2, 10.0);
+    let mut top = canvas.title(&options.title, 3, 10.0);
 
     for (turn, panel) in panels.iter().enumerate() {
         let turn = turn as f64;
@@ -95,7 +101,8 @@ pub(super) fn scene(grid: &RegretGrid, title: &str) -> Scene {
             layout.left + layout.step.0 * turn,
             top + layout.step.1 * turn,
         );
-        panel.draw(&mut canvas, corner);
+        let text = if options.narrow { MARGIN } else { corner.0 };
+        panel.draw(&mut canvas, corner, text);
         if layout.stacked || turn == 0.0 {
             draw_states(&mut canvas, &layout, corner.1 + ABOVE);
         }
@@ -103,8 +110,10 @@ pub(super) fn scene(grid: &RegretGrid, title: &str) -> Scene {
 
     top += 2.0 * layout.step.1 + ABOVE + layout.high + BELOW + 18.0;
     let right = layout.full - MARGIN;
-    top = draw_notes(&mut canvas, grid, &panels[2], (layout.left, top), right);
-    canvas.finish(top)
+    let left = if options.narrow { MARGIN } else { layout.left };
+    top = draw_notes(&mut canvas, grid, &panels[2], (left, top), right);
+    let end = canvas.caption(&options.caption, top, MARGIN);
+    canvas.finish(end)
 }
 
 /// Writes the states on the left of a panel whose cells begin at `top`.
@@ -148,8 +157,12 @@ fn draw_notes(
         entries.push((None, "blank: cannot be reached"));
     }
     let mut top = draw_legend(canvas, &entries, (left, top), right);
-    for note in notes(grid) {
-        canvas.text((left, top + 12.0), LEGEND_SIZE, TextAnchor::Start, &note);
+    let notes = notes(grid);
+    let lines = notes
+        .iter()
+        .flat_map(|note| wrap(note, right - left, LEGEND_SIZE, usize::MAX));
+    for line in lines {
+        canvas.text((left, top + 12.0), LEGEND_SIZE, TextAnchor::Start, &line);
         top += LEGEND_LINE;
     }
     top

@@ -12,6 +12,7 @@ use kuva::render::render::Scene;
 
 pub use self::read::read_regret_map;
 
+use super::options::PlotOptions;
 use super::{LIMIT, Picture, PlotError};
 use emab_tables::in_quotes;
 
@@ -102,14 +103,17 @@ impl<'a> RegretGrid<'a> {
 ///
 /// # Errors
 ///
-/// When there are no pairs, a number is not finite or out of range, a pair is given twice, or the PNG cannot be written.
-pub fn draw_regret_map(pairs: &[StateRegret], title: &str) -> Result<Picture, PlotError> {
-    Ok(Picture::new(scene(pairs, title)?, 1.0))
+/// When there are no pairs, a number is not finite or out of range, a pair is given twice, or an option is invalid.
+pub fn draw_regret_map(pairs: &[StateRegret], options: &PlotOptions) -> Result<Picture, PlotError> {
+    let scene = scene(pairs, options)?;
+    let scale = options.map_scale(scene.width, scene.height)?;
+    Ok(Picture::new(scene, scale))
 }
 
-fn scene(pairs: &[StateRegret], title: &str) -> Result<Scene, PlotError> {
+fn scene(pairs: &[StateRegret], options: &PlotOptions) -> Result<Scene, PlotError> {
+    options.check()?;
     if pairs.is_empty() {
-        return Err(PlotError::NoPoints(title.to_owned()));
+        return Err(PlotError::NoPoints(options.title.clone()));
     }
     let mut seen = BTreeSet::new();
     for pair in pairs {
@@ -121,7 +125,7 @@ fn scene(pairs: &[StateRegret], title: &str) -> Result<Scene, PlotError> {
             return Err(PlotError::Invalid(place, rule));
         }
     }
-    Ok(layout::scene(&RegretGrid::new(pairs), title))
+    Ok(layout::scene(&RegretGrid::new(pairs), options))
 }
 
 /// The pairs of all learners as CSV, one row per learner and pair; `learned` and `agree` are empty for pairs without a

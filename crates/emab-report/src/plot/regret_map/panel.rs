@@ -87,17 +87,17 @@ impl<'a> Panel<'a> {
         canvas.mark_difference(rect, self.cell);
     }
 
-    /// Draws the panel, from its upper left corner.
-    pub(super) fn draw(&self, canvas: &mut Canvas, (left, top): (f64, f64)) {
+    /// Draws the panel, from its upper left corner; its title begins at `text`.
+    pub(super) fn draw(&self, canvas: &mut Canvas, (left, top): (f64, f64), text: f64) {
         let [title, caption] = self.kind.title_and_caption();
-        canvas.text((left, top + 12.0), TITLE, TextAnchor::Start, title);
-        canvas.text((left, top + 28.0), TICKS, TextAnchor::Start, caption);
+        canvas.text((text, top + 12.0), TITLE, TextAnchor::Start, title);
+        canvas.text((text, top + 28.0), TICKS, TextAnchor::Start, caption);
         let wide = self.size().0.min(BAR_WIDTH);
         draw_colour_bar(canvas, &self.scale, (left, top + 36.0), wide);
         self.draw_cells(canvas, (left, top + ABOVE));
-        let steps = AxisLabels::counting(&self.grid.steps, self.cell.0);
+        let steps = AxisLabels::counting("step", &self.grid.steps, self.cell.0);
         let bottom = top + ABOVE + self.size().1;
-        steps.draw_below(canvas, "step", (left, bottom), self.cell.0);
+        steps.draw_below(canvas, (left, bottom), self.cell.0);
     }
 
     fn size(&self) -> (f64, f64) {

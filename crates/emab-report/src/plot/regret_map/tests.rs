@@ -1,7 +1,14 @@
 use super::super::grid::colour::{ColourScale, luminance};
 use super::super::grid::text::{shorten, width, wrap};
-use super::super::tests::{check_texts, rects, shade, svg, texts, words};
+use super::super::tests::{attribute, check_texts, rects, shade, svg, texts, words};
 use super::*;
+
+fn titled(title: &str) -> PlotOptions {
+    PlotOptions {
+        title: title.to_owned(),
+        ..PlotOptions::default()
+    }
+}
 
 fn place(t: usize, x: usize) -> StateRegret {
     StateRegret {
@@ -29,7 +36,7 @@ fn triangle(steps: usize) -> Vec<StateRegret> {
 }
 
 fn drawn(places: &[StateRegret]) -> String {
-    let svg = svg(&scene(places, "Where").expect("drawn"));
+    let svg = svg(&scene(places, &titled("Where")).expect("drawn"));
     check_texts(&svg);
     svg
 }
@@ -175,7 +182,7 @@ fn long_and_odd_names_are_made_to_fit() {
             ..place(i / 2 + 1, i % 2)
         })
         .collect();
-    let picture = svg(&scene(&places, &nasty).expect("drawn"));
+    let picture = svg(&scene(&places, &titled(&nasty)).expect("drawn"));
     check_texts(&picture);
     // The names differ at their ends only, and still do.
     let texts = words(&picture);
@@ -284,11 +291,11 @@ fn wrong_numbers_are_refused() {
     ];
     for place in bad {
         let places = [self::place(1, 1), place];
-        let error = draw_regret_map(&places, "").expect_err("refused");
+        let error = draw_regret_map(&places, &titled("")).expect_err("refused");
         let place = format!("step {}, state {}: ", places[1].t, places[1].x);
         assert!(error.to_string().starts_with(&place), "{error}");
     }
-    let error = draw_regret_map(&[], "Where").expect_err("refused");
+    let error = draw_regret_map(&[], &titled("Where")).expect_err("refused");
     assert!(matches!(error, PlotError::NoPoints(_)), "{error}");
 }
 
@@ -345,4 +352,17 @@ fn the_csv_reads_back() {
     assert_eq!(read_regret_map(&regret_map_csv(&learners)), Ok(learners));
     let fault = read_regret_map("header\nfeedbal,one,0,s,1,2,stop,,\n");
     assert_eq!(fault.unwrap_err(), "row 2: `one` is not a count");
+}
+
+#[test]
+fn a_narrow_figure_fits_a_phone() {
+    for steps in [2, 6, 20] {
+        let options = PlotOptions {
+            narrow: true,
+            ..titled("Section 5's problem: feedbal (1,000 runs of 5,000 episodes)")
+        };
+        let svg = svg(&scene(&triangle(steps), &options).expect("drawn"));
+        check_texts(&svg);
+        assert!(attribute(&svg, "width") <= 400.0);
+    }
 }

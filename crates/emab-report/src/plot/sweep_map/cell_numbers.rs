@@ -4,6 +4,7 @@ use super::super::grid::Canvas;
 use super::super::grid::colour::{Rgb, text_colour_on};
 use super::super::grid::text::width;
 use super::{HeatCell, HeatMap};
+use crate::runs_table::UNRELIABLE;
 use crate::text_table::fixed;
 
 /// Font sizes, preferred ones first.
@@ -46,7 +47,7 @@ impl CellNumbers {
             .into_iter()
             .flat_map(|format| SIZES.map(|size| (format, size)))
             .find(|(format, size)| {
-                let fits = |cell: &&HeatCell| fits(format_number(cell.centre, *format), *size);
+                let fits = |cell: &&HeatCell| fits(value(cell, *format), *size);
                 lines(1.0, *size) && cells.iter().all(fits)
             })?;
         let intervals = cells.iter().any(|cell| cell.half_width > 0.0)
@@ -73,7 +74,7 @@ impl CellNumbers {
         let size = f64::from(self.size);
         let (x, middle) = (x + wide / 2.0, y + high / 2.0 + 0.36 * size);
         let shift = if self.intervals { 0.6 * size } else { 0.0 };
-        let mean = format_number(cell.centre, self.format);
+        let mean = value(cell, self.format);
         canvas.inked_text((x, middle - shift), self.size, ink, &mean);
         if self.intervals {
             let (at, size) = ((x, middle + shift), second_line(self.size));
@@ -85,6 +86,15 @@ impl CellNumbers {
 /// Font size of the second line.
 fn second_line(size: u32) -> u32 {
     (size - 1).max(SIZES[SIZES.len() - 1])
+}
+
+/// The value of a cell, marked where its interval is unreliable.
+fn value(cell: &HeatCell, format: Format) -> String {
+    let number = format_number(cell.centre, format);
+    match cell.unreliable {
+        true => format!("{number} {UNRELIABLE}"),
+        false => number,
+    }
 }
 
 /// Half a 95 % interval, with two digits.
@@ -164,7 +174,7 @@ mod tests {
                 .iter()
                 .map(|mean| HeatCell {
                     centre: *mean,
-                    half_width: 0.0,
+                    ..HeatCell::default()
                 })
                 .collect();
             needed_digits(&cells.iter().collect::<Vec<_>>())

@@ -3,7 +3,7 @@
 use kuva::render::render::{Scene, TextAnchor};
 
 use super::super::grid::axis_labels::{MIN_NAME_ROOM, NAME};
-use super::super::grid::colour::ColourScale;
+use super::super::grid::colour::{ColourScale, text_colour_on};
 use super::super::grid::text::wrap;
 use super::super::grid::{
     AxisLabels, Canvas, CellGrid, MARGIN, Mark, draw_colour_bar, draw_legend, even_columns,
@@ -11,6 +11,7 @@ use super::super::grid::{
 use super::super::options::PlotOptions;
 use super::HeatMap;
 use super::cell_numbers::CellNumbers;
+use crate::runs_table::{UNRELIABLE, UNRELIABLE_NOTE};
 
 /// Space between maps.
 const GAP: f64 = 30.0;
@@ -19,6 +20,8 @@ const NAME_LINE: f64 = 18.0;
 /// Space for the cells of a single map, and of one of several.
 const ALONE: (f64, f64) = (600.0, 420.0);
 const BESIDE: (f64, f64) = (300.0, 260.0);
+/// The same on a narrow screen.
+const NARROW: (f64, f64) = (240.0, 260.0);
 /// Largest and smallest size of a cell.
 const LARGEST: (f64, f64) = (76.0, 44.0);
 const SMALLEST: f64 = 3.0;
@@ -29,6 +32,9 @@ const WIDEST: f64 = 1080.0;
 /// Width of the colour bar, and the least width of the figure.
 const BAR_WIDTH: f64 = 300.0;
 const BAR_ROOM: f64 = 46.0;
+
+/// Size of the mark of an unreliable interval in a cell without numbers.
+const MARK: u32 = 9;
 
 /// Sizes shared by the parts of the figure.
 struct Layout {
@@ -51,18 +57,24 @@ struct Layout {
     rows: Vec<f64>,
     /// Height of all cells of a map.
     high: f64,
+    /// Width of the colour bar.
+    bar: f64,
     /// The width of the figure.
     full: f64,
 }
 
 impl Layout {
-    fn new(maps: &[HeatMap]) -> Self {
+    fn new(maps: &[HeatMap], narrow: bool) -> Self {
         let most = |count: fn(&HeatMap) -> usize| maps.iter().map(count).max().unwrap_or(1);
         let (columns, rows) = (
             most(|map| map.x.values.len()),
             most(|map| map.y.values.len()),
         );
-        let room = if maps.len() == 1 { ALONE } else { BESIDE };
+        let room = match maps.len() {
+            _ if narrow => NARROW,
+            1 => ALONE,
+            _ => BESIDE,
+        };
         let share = |room: f64, count: usize| (room / count as f64).floor().max(SMALLEST);
         let wide = share(room.0, columns).min(LARGEST.0);
         // Not much higher than wide: tall strips are hard to read.
@@ -70,8 +82,8 @@ impl Layout {
         let (all_wide, all_high) = (wide * columns as f64, high * rows as f64);
 
         let label = |map: &HeatMap| {
-            let beside = AxisLabels::beside(&map.y.values, high);
-            (beside, AxisLabels::below(&map.x.values, wide))
+            let beside = AxisLabels::beside(&map.y.name, &map.y.values, high);
+            (beside, AxisLabels::below(&map.x.name, &map.x.values, wide))
         };
         let labels: Vec<_> = maps.iter().map(label).collect();
         let left = labels.iter().map(|(y, _)| y.width()).fold(0.0, f64::max);
@@ -90,9 +102,13 @@ impl Layout {
             left + slot + GAP
         };
         let first = MARGIN + left + slot + MARGIN;
-        let fit = 1 + ((WIDEST - first).max(0.0) / across) as usize;
+        let fit = match narrow {
+            true => 1,
+            false => 1 + ((WIDEST - first).max(0.0) / across) as usize,
+        };
         let columns = even_columns(maps.len(), fit);
-        let narrowest = MARGIN + left + BAR_WIDTH + MARGIN;
+        let bar = if narrow { NARROW.0 } else { BAR_WIDTH };
+        let narrowest = MARGIN + left + bar + MARGIN;
         let full = (first + across * (columns - 1) as f64).max(narrowest);
         let above = title_lines as f64 * NAME_LINE + all_high + 12.0;
         let below = |row: &[(AxisLabels, AxisLabels)]| {
@@ -113,6 +129,7 @@ impl Layout {
             step: across,
             rows,
             high: all_high,
+            bar,
             full: full.ceil(),
         }
     }
@@ -120,7 +137,7 @@ impl Layout {
 
 /// Draws the figure of at least one valid map.
 pub(super) fn scene(maps: &[HeatMap], options: &PlotOptions) -> Scene {
-    let layout = Layout::new(maps);
+    let layout = Layout::new(maps, options.narrow);
     let numbers = CellNumbers::fit(maps, layout.cell);
     let values: Vec<f64> = maps
         .iter()
@@ -134,7 +151,7 @@ pub(super) fn scene(maps: &[HeatMap], options: &PlotOptions) -> Scene {
     let mut top = canvas.title(&options.title, 3, 8.0);
     if !values.is_empty() {
         let label = maps.first().map_or("", |map| map.label.as_str());
-        top = draw_scale(&mut canvas, label, &scale, (left, top), layout.full);
+        top = draw_scale(&mut canvas, label, &scale, (left, top), &layout);
     }
     for (i, map) in maps.iter().enumerate() {
         let (row, column) = (i / layout.columns, i % layout.columns);
@@ -153,9 +170,9 @@ pub(super) fn scene(maps: &[HeatMap], options: &PlotOptions) -> Scene {
         draw_cells(&mut canvas, map, &scale, numbers.as_ref(), grid);
         let (beside, below) = &layout.labels[i];
         if !layout.shared || column == 0 {
-            beside.draw_beside(&mut canvas, &map.y.name, grid.corner, layout.cell.1);
+            beside.draw_beside(&mut canvas, grid.corner, layout.cell.1);
         }
-        below.draw_below(&mut canvas, &map.x.name, grid.corner, layout.cell.0);
+        below.draw_below(&mut canvas, grid.corner, layout.cell.0);
     }
     top += layout.rows.iter().sum::<f64>();
     // The frame of the lowest cell is outside its rectangle.
@@ -177,12 +194,21 @@ pub(super) fn scene(maps: &[HeatMap], options: &PlotOptions) -> Scene {
     if cells.any(Option::is_none) {
         entries.push((Some(missing), "no result"));
     }
-    if numbers.is_some_and(|numbers| numbers.intervals) {
+    if numbers.as_ref().is_some_and(|numbers| numbers.intervals) {
         entries.push((None, "mean ± 95 % confidence"));
+    }
+    let mut cells = maps.iter().flat_map(HeatMap::results);
+    if cells.any(|cell| cell.unreliable) && shows_marks(layout.cell) {
+        entries.push((None, UNRELIABLE_NOTE));
     }
     let end = draw_legend(&mut canvas, &entries, (left, top), layout.full - MARGIN);
     let end = canvas.caption(&options.caption, end, MARGIN);
     canvas.finish(end)
+}
+
+/// Whether cells of this size have room for the mark of an unreliable interval.
+fn shows_marks((wide, high): (f64, f64)) -> bool {
+    wide >= f64::from(MARK) && high >= f64::from(MARK)
 }
 
 /// Draws the colour bar and its label; returns where the maps begin.
@@ -191,15 +217,15 @@ fn draw_scale(
     label: &str,
     scale: &ColourScale,
     (left, mut top): (f64, f64),
-    full: f64,
+    layout: &Layout,
 ) -> f64 {
-    let room = full - left - MARGIN;
+    let room = layout.full - left - MARGIN;
     let log = if scale.is_log() { " (log scale)" } else { "" };
     for line in wrap(&format!("{label}{log}"), room, NAME, 3) {
         canvas.text((left, top + 12.0), NAME, TextAnchor::Start, &line);
         top += NAME_LINE;
     }
-    draw_colour_bar(canvas, scale, (left, top + 2.0), BAR_WIDTH);
+    draw_colour_bar(canvas, scale, (left, top + 2.0), layout.bar);
     top + BAR_ROOM
 }
 
@@ -233,9 +259,15 @@ fn draw_cells(
             canvas.mark_best(*rect);
         }
     }
-    if let Some(numbers) = numbers {
-        for (rect, cell, colour) in &drawn {
-            numbers.write(canvas, cell, *rect, *colour);
+    for (rect, cell, colour) in &drawn {
+        match numbers {
+            Some(numbers) => numbers.write(canvas, cell, *rect, *colour),
+            None if cell.unreliable && shows_marks(grid.cell) => {
+                let [x, y, wide, high] = *rect;
+                let at = (x + wide / 2.0, y + high / 2.0 + 3.5);
+                canvas.inked_text(at, MARK, text_colour_on(*colour), UNRELIABLE);
+            }
+            None => {}
         }
     }
 }

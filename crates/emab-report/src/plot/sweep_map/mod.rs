@@ -46,6 +46,8 @@ pub struct HeatCell {
     pub centre: f64,
     /// Half the 95 % interval of a mean; intervals are shown if any is above 0.
     pub half_width: f64,
+    /// Whether the interval is unreliable, because the runs form two groups: the value is marked with a dagger.
+    pub unreliable: bool,
 }
 
 impl HeatCell {
@@ -88,7 +90,13 @@ impl HeatMap {
             let results = cells.iter().enumerate();
             let mut results = results.filter_map(|(column, cell)| Some((column, (*cell)?)));
             let wrong = results.find(|(_, cell)| !cell.is_valid());
-            if let Some((column, HeatCell { centre, half_width })) = wrong {
+            if let Some((
+                column,
+                HeatCell {
+                    centre, half_width, ..
+                },
+            )) = wrong
+            {
                 return Some(format!(
                     "row {row}, column {column}: the value must be finite (at most 1e305) and \
                      the half width not negative, got {centre} and {half_width}"
@@ -114,7 +122,7 @@ impl HeatMap {
 ///     x: HeatAxis { name: "delta".into(), values: vec!["0.01".into(), "0.1".into()] },
 ///     y: HeatAxis { name: "p".into(), values: vec!["0.5".into()] },
 ///     // One row, for p = 0.5.
-///     cells: vec![vec![Some(HeatCell { centre, half_width: 0.0 }), None]],
+///     cells: vec![vec![Some(HeatCell { centre, ..HeatCell::default() }), None]],
 ///     label: "regret".into(),
 /// };
 /// let picture = draw_heat_maps(&[map("feedbal", 366.0), map("ucb1", 1680.0)], &PlotOptions::default())?;

@@ -1,6 +1,7 @@
 use super::super::grid::colour::{ColourScale, luminance, text_colour_on};
-use super::super::tests::{check_png, check_texts, rects, svg, words};
+use super::super::tests::{attribute, check_png, check_texts, rects, svg, words};
 use super::*;
+use crate::runs_table::UNRELIABLE_NOTE;
 
 fn axis(name: &str, count: usize) -> HeatAxis {
     HeatAxis {
@@ -14,7 +15,11 @@ fn map(columns: usize, rows: usize, value: impl Fn(usize, usize) -> f64) -> Heat
     let cell = |x, y| {
         let centre = value(x, y);
         let half_width = 0.02 * centre.abs();
-        Some(HeatCell { centre, half_width })
+        Some(HeatCell {
+            centre,
+            half_width,
+            unreliable: false,
+        })
     };
     HeatMap {
         title: "feedbal".to_owned(),
@@ -69,6 +74,34 @@ fn a_map_shows_its_texts_and_the_same_bytes_twice() {
     assert!(picture.svg.contains(">exploration</text>"));
     assert!(!words.contains(&"121".to_owned()), "it is missing");
     assert!(picture.svg == drawn("", &[one]));
+}
+
+#[test]
+fn unreliable_cells_are_marked_and_explained() {
+    for (columns, rows, mark) in [(3, 2, "100 †"), (30, 30, "†")] {
+        let mut one = hill(columns, rows);
+        assert!(!drawn("", &[one.clone()]).contains('†'));
+        one.cells[0][0].as_mut().expect("a cell").unreliable = true;
+        let words = words(&drawn("", &[one]));
+        assert!(words.contains(&mark.into()), "{words:?}");
+        assert!(words.join(" ").contains(UNRELIABLE_NOTE), "{words:?}");
+    }
+}
+
+#[test]
+fn names_of_parameters_are_wrapped_and_not_cut() {
+    let mut one = hill(2, 3);
+    one.x.name = "problem.conditions.missing_rewards".to_owned();
+    one.y.name = "problem.conditions.missing_costs".to_owned();
+    let svg = drawn("", &[one]);
+    assert!(!svg.contains('…'));
+    for text in [
+        ">problem.",
+        "missing_rewards</text>",
+        "missing_costs</text>",
+    ] {
+        assert!(svg.contains(text), "{text}");
+    }
 }
 
 #[test]
@@ -271,5 +304,21 @@ fn impossible_maps_are_refused() {
 }
 
 fn bad(centre: f64, half_width: f64) -> Option<HeatCell> {
-    Some(HeatCell { centre, half_width })
+    Some(HeatCell {
+        centre,
+        half_width,
+        unreliable: false,
+    })
+}
+
+#[test]
+fn a_narrow_figure_fits_a_phone() {
+    let maps = [hill(5, 5), hill(5, 5)];
+    let options = PlotOptions {
+        narrow: true,
+        ..titled("a title of several words, which is wrapped")
+    };
+    let svg = svg(&scene(&maps, &options).expect("drawn"));
+    check_texts(&svg);
+    assert!(attribute(&svg, "width") <= 400.0);
 }
