@@ -12,6 +12,7 @@
 - :mod:`emab.futures`, :mod:`emab.ray`: runs on executors and on a Ray cluster.
 """
 
+from emab import plot
 from emab._emab import Episode, Estimate, Learner, Problem, ProblemError, Spec, __version__
 from emab._learner import LearnerLike, OwnLearner, UserLearner, load_learner
 from emab._problem import ProblemLike, load
@@ -54,6 +55,7 @@ __all__ = [
     "bounds",
     "load",
     "load_learner",
+    "plot",
     "problem",
     "run",
     "simulate",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from emab._emab import critical_value
+from emab._emab import critical_value, did_you_mean
 from emab._optional import require
 from emab._result import Array, Curve
 
@@ -42,6 +42,14 @@ SCALED = (
     "ytick.labelsize",
 )
 """Settings that scale with the font size."""
+DRAWN_BY = {
+    "Result": "; emab.plot.regret draws it",
+    "SweepResult": "; emab.plot.sweep draws it",
+    "Solution": "; emab.plot.policy draws it",
+    "Policy": "; emab.plot.policy draws it",
+    "Problem": "; emab.plot.policy(emab.solve(problem)) draws its policy",
+}
+"""What to call for another type, for messages."""
 LEGENDS = ("auto", "ends", "right", "below", "inside", "none")
 
 
@@ -109,7 +117,15 @@ def one_of(name: str, value: str, known: Iterable[str]) -> None:
     """Check an argument that has a few values."""
     known = list(known)
     if value not in known:
-        raise ValueError(f"`{name}` must be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}, got {value!r}")
+        near = did_you_mean(str(value), known)
+        raise ValueError(f"`{name}` must be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}, got {value!r}{near}")
+
+
+def expect(value: object, *kinds: type) -> None:
+    """Check the type of the first argument of a plot."""
+    if not isinstance(value, kinds):
+        expected, got = " or ".join(kind.__name__ for kind in kinds), type(value).__name__
+        raise TypeError(f"the first argument must be a {expected}, not a {got}{DRAWN_BY.get(got, '')}")
 
 
 def choose(known: Iterable[tuple[str, str]], learners: Learners, labels: Labels) -> dict[str, str]:
@@ -120,7 +136,8 @@ def choose(known: Iterable[tuple[str, str]], learners: Learners, labels: Labels)
     def find(argument: str, asked: str) -> list[str]:
         found = [asked] if asked in everything else [label for label, name in pairs if name == asked]
         if not found:
-            raise ValueError(f"`{argument}`: there is no learner {asked!r}; there are {', '.join(everything)}")
+            near = did_you_mean(str(asked), [name for pair in pairs for name in pair])
+            raise ValueError(f"`{argument}`: there is no learner {asked!r}{near}; there are {', '.join(everything)}")
         return found
 
     asked = [learners] if isinstance(learners, str) else learners

@@ -137,7 +137,7 @@ def _label(make: Callable[..., Any], taken: set[str]) -> str:
 
 
 def engine_learners(learners: LearnerLike | Iterable[LearnerLike]) -> list[EngineLearner]:
-    """Return the learners as the engine takes them; user-defined ones with a unique label."""
+    """Return the learners as the engine takes them: built-in ones once, user-defined ones with a unique label."""
     given = text_or_factories(learners)
     if not given:
         raise ValueError("there must be at least one learner")
@@ -145,7 +145,8 @@ def engine_learners(learners: LearnerLike | Iterable[LearnerLike]) -> list[Engin
     labelled: list[EngineLearner] = []
     for learner in given:
         if isinstance(learner, str):
-            labelled.append(learner)
+            if learner not in labelled:
+                labelled.append(learner)
         else:
             label = _label(learner, taken)
             taken.add(label)

@@ -26,6 +26,8 @@ def load(problem: ProblemLike) -> Problem:
         return problem
     if isinstance(problem, Mapping):
         return Problem.from_json(json.dumps(problem, allow_nan=False, default=_plain))
+    if not isinstance(problem, (str, PathLike)):
+        raise TypeError(f"a problem is a name, a path, a dictionary or a Problem, got {problem!r}")
     return Problem.find(fspath(problem))
 
 

@@ -296,6 +296,8 @@ class Result:
 
     def curve(self, label: str) -> Curve:
         """Return the curve of a learner by its label, or by its name if that is unique."""
+        if not isinstance(label, str):
+            raise TypeError(f"`label` must be the label of a learner, one of {', '.join(self.labels)}; got {label!r}")
         for attribute in ("label", "learner"):
             found = [curve for curve in self.curves if getattr(curve, attribute) == label]
             if len(found) == 1:

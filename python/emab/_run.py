@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import TypeAlias, cast
 
 from emab._emab import Experiment, Problem
 from emab._learner import LearnerLike, engine_learners
@@ -14,17 +15,20 @@ from emab._result import Result
 from emab._simulator import MakeSimulator, is_simulator, simulate
 from emab._warnings import category
 
+Conditions: TypeAlias = "str | Sequence[str] | Mapping[str, float | str | Sequence[float]]"
+"""Conditions of runs: ``"dropout=0.1"``, several such texts, or ``{"dropout": 0.1}``."""
+
 
 def run(
     problem: ProblemLike | MakeSimulator,
     learners: LearnerLike | Iterable[LearnerLike] = "feedbal",
     *,
-    runs: int = 100,
-    episodes: int = 10_000,
-    seed: int = 1,
-    checkpoints: Sequence[int] | None = None,
-    record_at: Sequence[int] = (),
-    conditions: Sequence[str] = (),
+    runs: float = 100,
+    episodes: float = 10_000,
+    seed: float = 1,
+    checkpoints: Sequence[float] | None = None,
+    record_at: float | Sequence[float] = (),
+    conditions: Conditions = (),
     threads: int = 0,
     progress: bool | Progress | None = None,
 ) -> Result:
@@ -32,8 +36,9 @@ def run(
 
     The same seed gives the same numbers as ``emab run``, bit for bit, on any machine and with any number of threads
     (0: one per processor). Ctrl-C stops the work, and other Python threads continue meanwhile. ``conditions`` are those
-    of ``emab run --condition``, such as ``["delay=20"]``. ``record_at`` adds episodes, besides the last, at which
-    :meth:`Result.single_runs` has the regret and the gain of every run. A simulator class is run by :func:`simulate`.
+    of ``emab run --condition``, such as ``["delay=20"]`` or ``{"delay": 20}``. ``record_at`` adds episodes, besides the
+    last, at which :meth:`Result.single_runs` has the regret and the gain of every run. A simulator class is run by
+    :func:`simulate`. A built-in learner that is given twice is run once.
 
     Warns with :class:`SoundnessWarning` if a guarantee of a learner does not hold on the problem, and with
     :class:`AssumptionWarning` if a parameter is not set and its default is assumed.
@@ -65,21 +70,44 @@ def run(
     return Result.of_experiment(experiment, found)
 
 
-def with_conditions(problem: ProblemLike, conditions: Sequence[str]) -> Problem:
+def with_conditions(problem: ProblemLike, conditions: Conditions) -> Problem:
     """Return the problem under these conditions."""
     found = load(problem)
+    if isinstance(conditions, str):
+        conditions = [conditions]
+    elif isinstance(conditions, Mapping):
+        conditions = [f"{name}={_condition(name, value)}" for name, value in conditions.items()]
+    elif not isinstance(conditions, Iterable):
+        expected = "texts such as 'dropout=0.1', or a dictionary such as {'dropout': 0.1}"
+        raise TypeError(f"`conditions` must be {expected}, got {conditions!r}")
     return found.with_conditions(list(conditions)) if conditions else found
+
+
+def as_list(values: float | Sequence[float]) -> list[float]:
+    """Return one or several numbers as a list."""
+    return list(values) if isinstance(values, Iterable) else [values]
+
+
+def _condition(name: str, value: float | str | Sequence[float]) -> str:
+    """Return the value of a condition as on the command line."""
+    if isinstance(value, str):
+        return value
+    values = as_list(value)
+    if not all(isinstance(one, Real) for one in values):
+        expected = "a number, a list of numbers, or a text such as 'geometric:20'"
+        raise TypeError(f"`conditions`: `{name}` must be {expected}, got {value!r}")
+    return ":".join(map(str, values))
 
 
 def prepare(
     problem: Problem,
     learners: LearnerLike | Iterable[LearnerLike],
     *,
-    runs: int,
-    episodes: int,
-    seed: int,
-    checkpoints: Sequence[int] | None,
-    record_at: Sequence[int],
+    runs: float,
+    episodes: float,
+    seed: float,
+    checkpoints: Sequence[float] | None,
+    record_at: float | Sequence[float],
     shard: str | None = None,
     quiet: bool = False,
     stacklevel: int = 3,
@@ -92,7 +120,7 @@ def prepare(
         runs=runs,
         seed=seed,
         checkpoints=None if checkpoints is None else list(checkpoints),
-        record_at=list(record_at),
+        record_at=as_list(record_at),
         shard=shard,
     )
     for note in [] if quiet else experiment.notes:

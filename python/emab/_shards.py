@@ -12,7 +12,7 @@ from emab._learner import LearnerLike, text_or_factories
 from emab._problem import ProblemLike
 from emab._progress import Progress
 from emab._result import Result
-from emab._run import prepare, with_conditions
+from emab._run import Conditions, as_list, prepare, with_conditions
 from emab._sweep import SweepLike, SweepResult, read_sweep
 
 R = TypeVar("R", Result, SweepResult)
@@ -31,8 +31,8 @@ class RunJob:
     runs: int
     episodes: int
     seed: int
-    checkpoints: list[int] | None
-    record_at: list[int]
+    checkpoints: list[float] | None
+    record_at: list[float]
     shards: int
     threads: int
 
@@ -122,12 +122,12 @@ def plan_run(
     problem: ProblemLike,
     learners: LearnerLike | Iterable[LearnerLike],
     *,
-    runs: int,
-    episodes: int,
-    seed: int,
-    checkpoints: Sequence[int] | None,
-    record_at: Sequence[int],
-    conditions: Sequence[str],
+    runs: float,
+    episodes: float,
+    seed: float,
+    checkpoints: Sequence[float] | None,
+    record_at: float | Sequence[float],
+    conditions: Conditions,
     shards: int | None,
     workers: int,
     threads: int,
@@ -137,6 +137,7 @@ def plan_run(
     # Built-in learners are sent as text, without what they have learned.
     sent = text_or_factories(learners)
     points = None if checkpoints is None else list(checkpoints)
+    recorded = as_list(record_at)
     whole = prepare(
         found,
         sent,
@@ -144,11 +145,12 @@ def plan_run(
         episodes=episodes,
         seed=seed,
         checkpoints=points,
-        record_at=record_at,
+        record_at=recorded,
         stacklevel=4,
     )
+    runs, episodes, seed = int(runs), int(episodes), int(seed)
     count = shard_count(shards, workers, runs)
-    job = RunJob(__version__, found.to_json(), sent, runs, episodes, seed, points, list(record_at), count, threads)
+    job = RunJob(__version__, found.to_json(), sent, runs, episodes, seed, points, recorded, count, threads)
     return Plan(job, whole.merge, lambda: Result.of_experiment(whole, found))
 
 

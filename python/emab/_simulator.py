@@ -55,10 +55,10 @@ def simulate(
     make: MakeSimulator,
     learners: LearnerLike | Iterable[LearnerLike] = "feedbal",
     *,
-    runs: int = 100,
-    episodes: int = 1000,
-    seed: int = 1,
-    checkpoints: Sequence[int] | None = None,
+    runs: float = 100,
+    episodes: float = 1000,
+    seed: float = 1,
+    checkpoints: Sequence[float] | None = None,
     progress: bool | Progress | None = None,
 ) -> Result:
     """Run learners on a user-defined simulator and return their gain, with its standard error.
@@ -137,11 +137,11 @@ def _count(name: str, n: float, least: int) -> int:
     """Return a count, which may be a float with a whole value."""
     whole = int(n) if isinstance(n, float) and n.is_integer() else n
     if isinstance(whole, float) or not least <= operator.index(whole) < 2**64:
-        raise ValueError(f"`{name}` must be a whole number from {least} to {2**64 - 1}, got {n}")
+        raise ValueError(f"`{name}` must be a whole number from {least} to 2**64 - 1, got {n}")
     return operator.index(whole)
 
 
-def _checkpoints(given: Sequence[int] | None, episodes: int) -> list[int]:
+def _checkpoints(given: Sequence[float] | None, episodes: int) -> list[int]:
     """Return the episodes at which gains are recorded, as in the engine: about twenty per decade, or those given."""
     if given is None:
         r20 = (100, 112, 125, 140, 160, 180, 200, 224, 250, 280, 315, 355, 400, 450, 500, 560, 630, 710, 800, 900)

@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from emab import _emab
-from emab._emab import format_number, text_table
+from emab._emab import did_you_mean, format_number, text_table
 from emab._learner import learner_text
 from emab._problem import ProblemLike, load
 from emab._tables import Cells, html_table, shorten
@@ -44,8 +44,12 @@ class Policy:
     states: list[str]
     """The names of the states."""
 
-    def choice(self, step: int, state: int) -> str | None:
-        """Return the action at a step and state."""
+    def choice(self, step: int, state: int | str) -> str | None:
+        """Return the action at a step and state, which is a number or a name."""
+        if isinstance(state, str):
+            if state not in self.states:
+                raise ValueError(f"there is no state `{state}`{did_you_mean(state, self.states)}")
+            state = self.states.index(state)
         for name, least, most, got in (
             ("step", 1, len(self.policy), step),
             ("state", 0, len(self.policy[0]) - 1, state),
@@ -250,7 +254,7 @@ class Bounds:
 def bounds(
     problem: ProblemLike,
     *,
-    episodes: int = 10_000,
+    episodes: float = 10_000,
     delta: float | str | None = None,
     sigma2: float | None = None,
     width: str | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from emab._figure import (
     choose,
     describe_band,
     edges,
+    expect,
     line_with_bands,
     one_of,
     place_legend,
@@ -69,8 +70,8 @@ def sweep(
 
     ``x`` and ``y`` are varied parameters, the first two if not given; ``p`` stands for ``problem.p``. With ``lines``,
     or with one varied parameter, there is one line with its band for each learner and each combination of the other
-    values; otherwise one map. ``where`` selects cells, such as ``{"p": 0.8}``. Of several maps the axes of the first
-    are returned.
+    values; otherwise one map. Points over a parameter with texts are not connected. ``where`` selects cells, such as
+    ``{"p": 0.8}``. Of several maps the axes of the first are returned.
 
     >>> result = emab.sweep({
     ...     "problem": "resource", "learners": ["feedbal", "ucb1v"], "runs": 10, "episodes": 100,
@@ -81,6 +82,9 @@ def sweep(
     ['learner.sigma2 = 0.1', 'learner.sigma2 = 0.2']
     """
     one_of("band", band, ("ci", "quantile"))
+    expect(result, SweepResult)
+    if not result.varied:
+        raise ValueError("this sweep varies no parameter: a plot needs a `grid` or `cell`; `to_pandas` has the results")
     names = choose([(cell.learner, cell.curve.learner) for cell in result.cells], learners, labels)
     cells = [cell for name in names for cell in result.cells if cell.learner == name]
     for name, value in (where or {}).items():
@@ -101,11 +105,6 @@ def sweep(
     is_map = not lines and up is not None
     if is_map and (x_range or y_range):
         raise ValueError("`x_range` and `y_range` are for lines; `where` selects cells of a map")
-    numbers = all(isinstance(value, (int, float)) for value in _values(cells, across))
-    if lines and not numbers:
-        raise ValueError(f"`lines` needs a numeric parameter, and {across!r} has texts; give another `x`")
-    if up is None and not numbers:
-        raise ValueError(f"{across!r} has texts, which no line goes over; give `x` and `y` for a map")
     with style(font_size):
         if up is not None and is_map:
             return plot.maps(across, up, ax, size, x_label, y_label)
@@ -174,31 +173,44 @@ class _SweepPlot:
         """Draw one line for each group."""
         import matplotlib as mpl
 
-        places = [float(value) for value in _values(self.cells, x)]
+        values = _values(self.cells, x)
         groups = self.groups([x])
+        numeric = all(isinstance(value, (int, float)) for value in values)
+        if log_x and not numeric:
+            raise ValueError(f"`log_x` needs a numeric parameter, and {x!r} has texts")
+        places = [float(value) if numeric else i for i, value in enumerate(values)]
+        # Points over texts have no line, and those of several groups are beside each other.
+        options: dict[str, Any] = {} if numeric else {"linestyle": "none"}
+        apart = 0 if numeric else min(0.1, 0.6 / len(groups))
         ordered = len(self.names) == 1 and len(groups) > 1
         if ordered:
             # The lines differ by values, which have an order: from light to dark.
             ramp = mpl.colormaps["viridis_r"](np.linspace(0.27, 1, len(groups)))
             ax.set_prop_cycle(color=[mpl.colors.to_hex(colour) for colour in ramp])
-        for parts, group in groups.items():
-            found = [(place, self.final(group, {x: place})) for place in places]
+        for number, (parts, group) in enumerate(groups.items()):
+            shift = apart * (number - (len(groups) - 1) / 2)
+            found = [
+                (place + shift, self.final(group, {x: value})) for place, value in zip(places, values, strict=True)
+            ]
             known = [(place, final) for place, final in found if final is not None]
             label = ", ".join(parts[1:] if ordered else parts)
             at = np.array([place for place, _ in known])
             centre = np.array([final[0] for _, final in known])
             pairs = zip(*(final[1] for _, final in known), strict=True)
             bands = [(np.array([low for low, _ in band]), np.array([high for _, high in band])) for band in pairs]
-            if len(at) > MANY:
+            if numeric and len(at) > MANY:
                 line_with_bands(ax, at, centre, bands, label)
                 continue
-            (line,) = ax.plot(at, centre, marker="o", markersize=scaled(5), label=label)
+            (line,) = ax.plot(at, centre, marker="o", markersize=scaled(5), label=label, **options)
             for (low, high), width in zip(
                 bands, (scaled(1.2),) if len(bands) < 2 else (scaled(1.0), scaled(3.0)), strict=False
             ):
                 ax.vlines(at, low, high, color=line.get_color(), linewidth=width)
         span = min(places) > 0 and max(places) / min(places) > SPAN
-        if log_x or (log_x is None and span):
+        if not numeric:
+            ax.set_xticks(places, [_text(value) for value in values])
+            ax.set_xlim(-0.5, len(places) - 0.5)
+        elif log_x or (log_x is None and span):
             ax.set_xscale("log")
         if log_y:
             ax.set_yscale("log", nonpositive="mask")

@@ -14,13 +14,16 @@ def write(fields: Mapping[str, Any]) -> str:
     In ``grid`` and ``cell`` a dot in a key separates tables, as in a file: ``{"problem.p": [0.2, 0.4]}`` and
     ``{"problem": {"p": [0.2, 0.4]}}`` are equivalent.
     """
+    # An unknown table, such as a misspelt `grid`, is rejected by the reader of sweeps.
+    tables = {name: value for name, value in fields.items() if name == "grid" or isinstance(value, Mapping)}
     lines = [
         f"{_key(str(name))} = {_value(str(name), value)}"
         for name, value in fields.items()
-        if name not in ("grid", "cell")
+        if name != "cell" and name not in tables
     ]
-    if "grid" in fields:
-        lines += ["[grid]", *_table("grid", fields["grid"])]
+    for name, table in tables.items():
+        if name != "cell":
+            lines += [f"[{_key(str(name))}]", *_table(name, table)]
     for cell in _cells(fields.get("cell", ())):
         lines += ["[[cell]]", *_table("cell", cell)]
     return "\n".join(lines) + "\n"

@@ -21,6 +21,7 @@ from emab._learner import LearnerLike
 from emab._problem import ProblemLike
 from emab._progress import Progress, progress_bar
 from emab._result import Result
+from emab._run import Conditions
 from emab._shards import Job, Plan, R, ShardProgress, plan_run, plan_sweep, work
 from emab._sweep import SweepLike, SweepResult
 
@@ -36,12 +37,12 @@ def run(
     *,
     executor: ExecutorLike,
     shards: int | None = None,
-    runs: int = 100,
-    episodes: int = 10_000,
-    seed: int = 1,
-    checkpoints: Sequence[int] | None = None,
-    record_at: Sequence[int] = (),
-    conditions: Sequence[str] = (),
+    runs: float = 100,
+    episodes: float = 10_000,
+    seed: float = 1,
+    checkpoints: Sequence[float] | None = None,
+    record_at: float | Sequence[float] = (),
+    conditions: Conditions = (),
     threads: int = 1,
     retries: int = 3,
     progress: bool | Progress | None = None,

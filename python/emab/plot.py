@@ -28,6 +28,7 @@ from emab._figure import (
     choose,
     describe_band,
     edges,
+    expect,
     line_with_bands,
     one_of,
     place_legend,
@@ -47,6 +48,8 @@ __all__ = ["causes", "gain", "label_ends", "policy", "regret", "style", "sweep"]
 
 STOP = "#DDDDDD"
 CAUSES = {"early_stop": "stopped too early", "late_stop": "stopped too late", "wrong_action": "took a wrong action"}
+MOST_NAMED = 40
+"""The most states that a map names."""
 MARKERS = ("v", "s", "D", "o")
 """Marks on the lines of bounds, which no result has."""
 
@@ -82,6 +85,7 @@ def regret(
     >>> ax.figure.savefig("regret.pdf")  # doctest: +SKIP
     """
     one_of("against", against, ("benchmark", "optimal"))
+    expect(result, Result)
     _must_have_regret(result)
     with style(font_size):
         grow = ax is None and size is None
@@ -129,6 +133,7 @@ def gain(
 
     >>> ax = emab.plot.gain(emab.run("treatment", ["feedbal", "random"], runs=20, episodes=1000), log_x=True)
     """
+    expect(result, Result)
     with style(font_size):
         grow = ax is None and size is None
         ax = axes(ax, size)
@@ -164,6 +169,7 @@ def causes(
     >>> result = emab.run("treatment", ["feedbal", "best-fixed"], runs=20, episodes=1000)
     >>> ax = emab.plot.causes(result)
     """
+    expect(result, Result)
     _must_have_regret(result)
     with style(font_size):
         grow = ax is None and size is None
@@ -209,24 +215,29 @@ def policy(
 
     >>> ax = emab.plot.policy(emab.solve("screening"))
     """
-    if which not in ("benchmark", "optimal"):
-        raise ValueError(f"`which` must be 'benchmark' or 'optimal', got {which!r}")
+    one_of("which", which, ("benchmark", "optimal"))
+    expect(solution, Solution, Policy)
     other: Policy | None = None
+    title, other_name = "policy", ""
     if isinstance(solution, Policy):
-        shown, name = solution, "policy"
+        shown = solution
     else:
-        both = (solution.benchmark, solution.optimal)
-        shown, other = both if which == "benchmark" else both[::-1]
-        name = f"{solution.problem}: what the {'benchmark' if which == 'benchmark' else 'optimal policy'} does"
+        both = [("benchmark", solution.benchmark), ("optimal policy", solution.optimal)]
+        (name, shown), (other_name, other) = both if which == "benchmark" else both[::-1]
+        title = f"{solution.problem}: what the {name} does"
     choices = shown.policy
     reached = [x for x in range(len(shown.states)) if any(row[x] is not None for row in choices)]
     taken = sorted({c for row in choices for c in row if c is not None and c != "stop"})
     with style():
-        ax = axes(ax)
         import matplotlib as mpl
         from matplotlib.colors import to_rgb
         from matplotlib.patches import Patch
 
+        grow = ax is None
+        width, height = mpl.rcParams["figure.figsize"]
+        # A label is about a sixth of an inch high; more than MOST_NAMED states have none.
+        rows = len(reached) if len(reached) <= MOST_NAMED else 0
+        ax = axes(ax, (width, max(height, 1.3 + rows / 5)) if grow else None)
         cycle = mpl.rcParams["axes.prop_cycle"].by_key()["color"]
         colours = {action: to_rgb(cycle[i % len(cycle)]) for i, action in enumerate(taken)} | {"stop": to_rgb(STOP)}
         cells = np.ones((len(reached), len(choices), 3))
@@ -238,10 +249,13 @@ def policy(
                 cells[i, t] = colours[choice]
                 if other is not None and other.policy[t][x] != choice:
                     ax.plot(t + 1, i, "o", color="white", markersize=4, markeredgecolor="#222222", markeredgewidth=0.6)
-        ax.imshow(cells, aspect="auto", extent=(0.5, len(choices) + 0.5, len(reached) - 0.5, -0.5))
+        # Other interpolations blend the colours of many states.
+        ax.imshow(
+            cells, aspect="auto", interpolation="nearest", extent=(0.5, len(choices) + 0.5, len(reached) - 0.5, -0.5)
+        )
         ax.grid(visible=False)
         # White lines between the cells.
-        if len(reached) <= 40:
+        if rows:
             ax.hlines(np.arange(len(reached) + 1) - 0.5, 0.5, len(choices) + 0.5, color="white", linewidth=1.5)
             ax.set_yticks(range(len(reached)), [shown.states[x] for x in reached])
         ax.vlines(np.arange(len(choices) + 1) + 0.5, -0.5, len(reached) - 0.5, color="white", linewidth=1.5)
@@ -250,17 +264,10 @@ def policy(
         ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True))
         ax.set_xlabel("step")
         ax.set_ylabel("state")
-        dot = "; a dot: the other policy does otherwise" if other is not None and other.policy != choices else ""
-        set_title(ax, name, f"earns {format_number(shown.value)} an episode{dot}")
+        dot = f"; a dot: the {other_name} does otherwise" if other is not None and other.policy != choices else ""
+        set_title(ax, title, f"earns {format_number(shown.value)} an episode{dot}")
         names = [action for action in [*taken, "stop"] if any(action in row for row in choices)]
-        ax.legend(
-            handles=[Patch(color=colours[name], label=name) for name in names],
-            loc="upper left",
-            bbox_to_anchor=(0, -0.16),
-            ncols=4,
-            handlelength=1,
-            borderaxespad=0,
-        )
+        place_legend(ax, "below", handles=[Patch(color=colours[name], label=name) for name in names], grow=grow)
     return ax
 
 

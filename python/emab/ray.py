@@ -15,6 +15,7 @@ from emab._learner import LearnerLike
 from emab._problem import ProblemLike
 from emab._progress import Progress, progress_bar
 from emab._result import Result
+from emab._run import Conditions
 from emab._shards import Plan, R, ShardProgress, plan_run, plan_sweep, work
 from emab._sweep import SweepLike, SweepResult
 
@@ -26,12 +27,12 @@ def run(
     learners: LearnerLike | Iterable[LearnerLike] = "feedbal",
     *,
     shards: int | None = None,
-    runs: int = 100,
-    episodes: int = 10_000,
-    seed: int = 1,
-    checkpoints: Sequence[int] | None = None,
-    record_at: Sequence[int] = (),
-    conditions: Sequence[str] = (),
+    runs: float = 100,
+    episodes: float = 10_000,
+    seed: float = 1,
+    checkpoints: Sequence[float] | None = None,
+    record_at: float | Sequence[float] = (),
+    conditions: Conditions = (),
     address: str | None = None,
     num_cpus: int = 1,
     retries: int = 3,

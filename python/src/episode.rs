@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+use crate::errors;
 use crate::integers::indices;
 use crate::lists::List;
 
@@ -14,7 +15,7 @@ type Lists = ([Vec<usize>; 3], [Vec<f64>; 2]);
 /// One finished episode: actions, feedbacks, costs and rewards.
 ///
 /// ``states`` and ``rewards`` have one entry per step, the others one less: at the last step the action is ``stop``. NaN is
-/// an unknown cost or reward. States may be left out: they follow from the actions and feedbacks.
+/// an unknown cost or reward; empty rewards are all unknown. States may be left out: they follow from the actions and feedbacks.
 ///
 /// >>> episode = emab.Episode(actions=[0], feedbacks=[1], costs=[0.1], rewards=[0.0, 1.0])
 /// >>> episode.gain
@@ -22,6 +23,32 @@ type Lists = ([Vec<usize>; 3], [Vec<f64>; 2]);
 #[pyclass(frozen, module = "emab")]
 pub struct Episode {
     pub inner: emab::Episode,
+}
+
+impl Episode {
+    /// An error where a cost or a reward is left out: the core takes missing values at the end for unknown ones. Empty rewards
+    /// are those after a dropout. `validate_episode` rejects other lengths.
+    pub fn check_lengths(&self) -> PyResult<()> {
+        let (taken, steps) = (self.inner.actions.len(), self.steps());
+        let lists = [
+            ("costs", self.inner.costs.len(), taken, "action"),
+            (
+                "rewards",
+                self.inner.rewards.len(),
+                steps,
+                "step, that of `stop` included",
+            ),
+        ];
+        for (name, length, expected, each) in lists {
+            let dropout = name == "rewards" && length == 0;
+            if length < expected && !dropout {
+                return Err(errors::invalid(format!(
+                    "`{name}` has {length} values, expected {expected}: one for each {each}; NaN is an unknown value"
+                )));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[pymethods]

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::PyString;
 
 use crate::lists::collect;
 
@@ -11,33 +11,29 @@ use crate::lists::collect;
 pub fn unsigned(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     // Up to here a double represents every integer.
     const EXACT: f64 = (1_u64 << 53) as f64;
-    if let Ok(float) = value.cast::<PyFloat>() {
-        let float = float.value();
-        return match float.fract() == 0.0 && (0.0..=EXACT).contains(&float) {
-            true => Ok(float as u64),
-            false => Err(PyValueError::new_err(format!(
-                "`{name}` must be a whole number of at least 0, as a float of at most 2**53, got {float}"
-            ))),
-        };
+    if value.hasattr("__index__")? {
+        return integer(name, value);
     }
-    integer(name, value)
+    // Also a float32 of NumPy, which is no Python float.
+    match value.extract::<f64>() {
+        Ok(float) if float.fract() == 0.0 && (0.0..=EXACT).contains(&float) => Ok(float as u64),
+        Ok(float) => Err(PyValueError::new_err(format!(
+            "`{name}` must be a whole number of at least 0, as a float of at most 2**53, got {float}"
+        ))),
+        Err(_) => integer(name, value),
+    }
 }
 
 /// The value of a parameter as an unsigned integer; `ValueError` if it is out of range, `TypeError` if it is no integer.
 fn integer(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    value.extract::<u64>().map_err(|_| {
-        let message = || -> PyResult<String> {
-            Ok(format!(
-                "`{name}` must be a whole number from 0 to {}, got {}",
-                u64::MAX,
-                value.repr()?
-            ))
-        };
-        match (message(), value.hasattr("__index__")) {
-            (Err(error), _) | (_, Err(error)) => error,
-            (Ok(message), Ok(true)) => PyValueError::new_err(message),
-            (Ok(message), Ok(false)) => PyTypeError::new_err(message),
-        }
+    value.extract::<u64>().or_else(|_| {
+        let got = value.repr()?;
+        Err(match value.hasattr("__index__")? {
+            true => PyValueError::new_err(format!(
+                "`{name}` must be a whole number from 0 to 2**64 - 1, got {got}"
+            )),
+            false => PyTypeError::new_err(format!("`{name}` must be a whole number, got {got}")),
+        })
     })
 }
 
@@ -46,7 +42,15 @@ pub fn index(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
     Ok(usize::try_from(integer(name, value)?)?)
 }
 
-/// The entries of a list as indices.
+/// The entries of a list of an episode as indices; `name` is also that of the list of names in the specification.
 pub fn indices(name: &str, values: &Bound<'_, PyAny>, most: usize) -> PyResult<Vec<usize>> {
-    collect(Some(name), values, most, |value| index(name, &value))
+    collect(Some(name), values, most, |value| {
+        if value.is_instance_of::<PyString>() {
+            let got = value.repr()?;
+            return Err(PyTypeError::new_err(format!(
+                "`{name}` must be indices, got the name {got}: use spec.{name}.index({got})"
+            )));
+        }
+        index(name, &value)
+    })
 }

@@ -2,8 +2,6 @@
 //!
 //! A learner keeps the episodes that it learned from, so that it can be pickled and saved. Reading it replays them.
 
-use std::error::Error;
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,6 +16,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::episode::Episode;
 use crate::errors;
+use crate::folder::write_file;
 use crate::integers::unsigned;
 use crate::lists;
 use crate::problem::Problem;
@@ -113,6 +112,15 @@ impl Learner {
             entries: instance.lock().past.clone(),
         })
     }
+
+    /// The content of its file.
+    fn bytes(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        let saved = self.saved()?;
+        let mut bytes = Vec::new();
+        py.detach(|| saved.write(&mut bytes))
+            .map_err(errors::invalid)?;
+        Ok(bytes)
+    }
 }
 
 impl Instance {
@@ -207,7 +215,7 @@ impl Learner {
         })
     }
 
-    /// Return the number of the action to take; ``spec.stop`` is stop.
+    /// Return the number of the action to take; ``spec.stop`` is stop. The state is a number or a name.
     fn choose(&self, step: &Bound<'_, PyAny>, state: &Bound<'_, PyAny>) -> PyResult<usize> {
         let instance = self.instance()?;
         let (step, state) = step_and_state(instance.file.spec(), step, state)?;
@@ -249,9 +257,10 @@ impl Learner {
     /// Learn from an episode. Its actions need not be those that the learner chose.
     fn learn(&self, episode: &Episode) -> PyResult<()> {
         let instance = self.instance()?;
-        let episode = validate_episode(instance.file.spec(), episode.inner.clone())
+        let valid = validate_episode(instance.file.spec(), episode.inner.clone())
             .map_err(errors::invalid)?;
-        instance.lock().learn(self.remember, episode);
+        episode.check_lengths()?;
+        instance.lock().learn(self.remember, valid);
         Ok(())
     }
 
@@ -345,22 +354,11 @@ impl Learner {
         Some(Spec::new(instance.file.clone()))
     }
 
-    /// Write it to a file, with all episodes: ``emab policy`` reads it, and the decision service imports it.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let saved = self.saved()?;
-        let written = py.detach(|| {
-            let mut out = BufWriter::new(std::fs::File::create(&path)?);
-            saved.write(&mut out)?;
-            Ok::<_, Box<dyn Error + Send + Sync>>(out.flush()?)
-        });
-        let path = path.display();
-        written.map_err(|error| {
-            let kind = error
-                .downcast_ref::<std::io::Error>()
-                .map(std::io::Error::kind);
-            let kind = kind.unwrap_or(std::io::ErrorKind::Other);
-            errors::os(kind, format!("cannot write {path}: {error}"))
-        })
+    /// Write it to a file, with all episodes: ``emab policy`` reads it, and the decision service imports it. A file with
+    /// another content is a ``FileExistsError``, and ``force`` replaces it.
+    #[pyo3(signature = (path, *, force = false))]
+    fn save(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        write_file(py, &path, &self.bytes(py)?, "learner", force)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Py<PyAny>)> {
@@ -369,9 +367,7 @@ impl Learner {
         let (restore, state) = if this.instance.is_none() {
             ("_setting", PyString::new(py, &this.text).into_any())
         } else {
-            let mut bytes = Vec::new();
-            this.saved()?.write(&mut bytes).map_err(errors::invalid)?;
-            ("_trained", PyBytes::new(py, &bytes).into_any())
+            ("_trained", PyBytes::new(py, &this.bytes(py)?).into_any())
         };
         let arguments = (slf.get_type(), state).into_pyobject(py)?;
         Ok((module.getattr(restore)?, arguments.into_any().unbind()))

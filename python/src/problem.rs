@@ -7,6 +7,7 @@ use emab_problem::{BUILTIN, Format, ProblemFile};
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::folder::write_file;
 use crate::lists::List;
 use crate::spec::{Spec, continuation, describe, hash, step_and_state};
 
@@ -77,20 +78,23 @@ impl Problem {
         py.import("json")?.call_method1("loads", (self.to_json(),))
     }
 
-    /// Write the problem to a ``.json`` file, which the command line and the service read.
-    fn save(&self, path: PathBuf) -> PyResult<()> {
+    /// Write the problem to a ``.json`` file, which the command line and the service read. A file with another content is a
+    /// ``FileExistsError``, and ``force`` replaces it.
+    #[pyo3(signature = (path, *, force = false))]
+    fn save(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         if path.extension().is_none_or(|ending| ending != "json") {
             return Err(errors::invalid(format!(
                 "a problem is saved as JSON: the file must end in .json, got {}",
                 path.display()
             )));
         }
-        std::fs::write(&path, self.file.canonical()).map_err(|error| {
-            errors::os(
-                error.kind(),
-                format!("cannot write {}: {error}", path.display()),
-            )
-        })
+        write_file(
+            py,
+            &path,
+            self.file.canonical().as_bytes(),
+            "problem",
+            force,
+        )
     }
 
     /// The name.

@@ -2,8 +2,8 @@
 //! exception in a user-defined learner.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::sleep;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{self, sleep};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -75,6 +75,31 @@ impl Progress {
         });
         if let Err(error) = reported {
             self.interrupt.raise(error);
+        }
+    }
+}
+
+/// The result of work that has no place to check for signals: Ctrl-C returns at once, and the work ends on its own thread.
+pub fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    const INTERVAL: Duration = Duration::from_millis(100);
+    let (sender, mut receiver) = mpsc::channel();
+    let thread = thread::spawn(move || sender.send(work()));
+    loop {
+        let receiver = &mut receiver;
+        let result = py.detach(move || receiver.recv_timeout(INTERVAL));
+        // Also before an error is returned: a signal that is pending while Python prints a traceback loses it.
+        py.check_signals()?;
+        match result {
+            Ok(value) => return Ok(value),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            // The work panicked.
+            Err(mpsc::RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(_) => unreachable!("a result was sent"),
+            },
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The oracle and the bounds of the theorems, as the JSON documents of the command.
 
 use emab::learners::{LearnerConfig, MAX_FIXED_OUTCOMES};
-use emab::oracle::Solution;
+use emab::oracle::{OracleError, Solution};
 use emab::theory::Bounds;
 use pyo3::prelude::*;
 
 use crate::errors;
 use crate::integers::unsigned;
 use crate::problem::Problem;
+use crate::progress::interruptible;
 use crate::tables::{Cells, bounds_cells};
 
 /// The largest number of entries of a policy.
@@ -25,9 +26,12 @@ pub fn solve(py: Python<'_>, problem: &Problem) -> PyResult<String> {
              {MOST_ENTRIES}); the command `emab solve --json` streams them"
         )));
     }
-    let solution = py.detach(|| Solution::of(truth, MAX_FIXED_OUTCOMES));
-    let solution = solution.map_err(errors::of(&problem.file))?;
-    serde_json::to_string(&solution).map_err(errors::invalid)
+    let document = interruptible(py, || {
+        let solution = Solution::of(truth, MAX_FIXED_OUTCOMES)?;
+        Ok::<_, OracleError>(serde_json::to_string(&solution))
+    })?;
+    let document = document.map_err(errors::of(&problem.file))?;
+    document.map_err(errors::invalid)
 }
 
 /// The document of ``emab bounds --json`` for FeedBAL with these parameters, and the cells of its table.
@@ -48,7 +52,7 @@ pub fn bounds(
         .and_then(|config| config.for_episodes(episodes))
         .and_then(|config| config.feedbal_parameters())
         .map_err(invalid)?;
-    let bounds = py.detach(|| Bounds::new(truth, &parameters, episodes));
+    let bounds = interruptible(py, move || Bounds::new(truth, &parameters, episodes))?;
     let bounds = bounds.map_err(errors::of(&problem.file))?;
     let document = serde_json::to_string(&bounds).map_err(errors::invalid)?;
     Ok((document, bounds_cells(&bounds)))

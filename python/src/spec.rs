@@ -7,6 +7,7 @@ use emab::Names;
 use emab_problem::{Format, ProblemFile};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use crate::errors;
 use crate::integers::index;
@@ -37,13 +38,18 @@ impl Spec {
     }
 }
 
-/// A step and a state; `IndexError` if the specification does not have them.
+/// A step, and a state by number or name; `IndexError` if the specification does not have their numbers, `ValueError` if it
+/// does not have the name.
 pub fn step_and_state(
     spec: &emab::Spec,
     step: &Bound<'_, PyAny>,
     state: &Bound<'_, PyAny>,
 ) -> PyResult<(usize, usize)> {
-    let (step, state) = (index("step", step)?, index("state", state)?);
+    let step = index("step", step)?;
+    let state = match state.cast::<PyString>() {
+        Ok(name) => named(spec.states(), "state", name.to_str()?)?,
+        Err(_) => index("state", state)?,
+    };
     check_step_and_state(spec, step, state)?;
     Ok((step, state))
 }
@@ -52,6 +58,17 @@ pub fn check_step_and_state(spec: &emab::Spec, step: usize, state: usize) -> PyR
     in_range("step", step, 1, spec.horizon())?;
     in_range("state", state, 0, spec.states().len() - 1)?;
     Ok(())
+}
+
+/// The number of a name; `ValueError` if it does not exist.
+fn named(names: &Names, what: &str, name: &str) -> PyResult<usize> {
+    let found = (0..names.len()).find(|&i| names.name(i) == name);
+    found.ok_or_else(|| {
+        errors::invalid(format!(
+            "there is no {what} `{name}`{}",
+            names.instead_of(name)
+        ))
+    })
 }
 
 /// The index of a continuation action; `IndexError` if it does not exist.

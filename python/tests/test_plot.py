@@ -1,5 +1,7 @@
 """Plots, checked through the matplotlib objects that they draw."""
 
+import re
+import subprocess
 import sys
 from itertools import pairwise
 
@@ -127,13 +129,16 @@ def test_draws_on_given_axes_and_keeps_matplotlib_settings(result, tmp_path):
 def test_rejects_invalid_arguments(result, monkeypatch):
     for options, words in [
         ({"against": "best"}, "`against` must be 'benchmark' or 'optimal', got 'best'"),
+        ({"band": "quantil"}, "got 'quantil' (did you mean `quantile`?)"),
+        ({"legend": "insde"}, "got 'insde' (did you mean `inside`?)"),
+        ({"learners": ["feedbl"]}, "there is no learner 'feedbl' (did you mean `feedbal`?); there are"),
         ({"band": "sd"}, "`band` must be 'ci' or 'quantile', got 'sd'"),
         ({"legend": "left"}, "`legend` must be 'auto', 'ends', 'right', 'below', 'inside' or 'none', got 'left'"),
         ({"learners": "psrl"}, "`learners`: there is no learner 'psrl'; there are feedbal, optimal, random"),
         ({"learners": []}, "`learners` must name at least one learner"),
         ({"labels": {"psrl": "PSRL"}}, "`labels`: there is no learner 'psrl'"),
     ]:
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=re.escape(words)):
             result.plot(**options)
     with pytest.raises(ValueError, match="`size` is for a new figure"):
         result.plot(plt.gca(), size=(3, 2))
@@ -334,3 +339,59 @@ def test_sweeps_have_labels_and_ends_of_axes():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("chance of success", "variance")
     with pytest.raises(ValueError, match="`where` selects cells of a map"):
         swept.plot(x_range=(0.1, 0.3))
+
+
+def test_is_imported_without_matplotlib():
+    code = "import sys, emab; emab.plot.regret; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_rejects_other_types(result, swept):
+    for draw, value, words in [
+        (emab.plot.sweep, result, "must be a SweepResult, not a Result; emab.plot.regret draws it"),
+        (emab.plot.regret, swept, "must be a Result, not a SweepResult; emab.plot.sweep draws it"),
+        (emab.plot.causes, "x", "must be a Result, not a str"),
+        (emab.plot.gain, None, "must be a Result, not a NoneType"),
+        (
+            emab.plot.policy,
+            emab.load("parity"),
+            "must be a Solution or Policy, not a Problem; emab.plot.policy(",
+        ),
+    ]:
+        with pytest.raises(TypeError, match=re.escape(words)):
+            draw(value)
+
+
+def test_sweep_over_texts_draws_points():
+    grid = {"problem": "resource", "learners": ["feedbal", "ucb1v"], "runs": 5, "episodes": 50}
+    swept = emab.sweep({**grid, "grid": {"learner.width": ["paper", "sound"]}})
+    ax = swept.plot()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["paper", "sound"]
+    drawn = lines(ax)
+    assert list(drawn) == ["feedbal", "ucb1v"]
+    np.testing.assert_array_equal(drawn["feedbal"].get_ydata(), [cell.curve.regret[-1] for cell in swept.cells[:2]])
+    assert drawn["feedbal"].get_linestyle() == "None"
+    # Side by side.
+    assert (drawn["feedbal"].get_xdata() < drawn["ucb1v"].get_xdata()).all()
+    with pytest.raises(ValueError, match="`log_x` needs a numeric parameter"):
+        swept.plot(log_x=True)
+    with pytest.raises(ValueError, match="varies no parameter: a plot needs a `grid`"):
+        emab.sweep(grid).plot()
+
+
+def test_names_of_many_states_do_not_overlap():
+    ax = emab.solve("screening-risk").plot()
+    ax.figure.draw_without_rendering()
+    boxes = sorted((label.get_window_extent() for label in ax.get_yticklabels()), key=lambda box: box.y0)
+    assert len(boxes) == 24
+    assert all(below.y1 <= above.y0 for below, above in pairwise(boxes))
+    # The figure of given axes keeps its size.
+    figure, own = plt.subplots()
+    before = tuple(figure.get_size_inches())
+    emab.plot.policy(emab.solve("screening-risk"), own)
+    assert tuple(figure.get_size_inches()) == before
+
+
+def test_map_of_many_states_has_the_colours_of_the_legend():
+    ax = emab.solve("coverage").plot()
+    assert ax.get_images()[0].get_interpolation() == "nearest"

@@ -287,3 +287,14 @@ def test_rejects_a_large_table_before_it_is_created():
         resource(**large, reward=lambda t, x: x)
     # A function of fewer arguments has a small table.
     assert resource(**large, reward="x", feedback=lambda t: [0.5, 0.5]).spec.n_states == 1_000_000
+
+
+def test_another_file_is_replaced_only_if_asked(tmp_path):
+    path = tmp_path / "mine.json"
+    emab.load("parity").save(path)
+    emab.load("parity").save(path)
+    with pytest.raises(FileExistsError, match=r"mine\.json exists, and is not this problem; force=True replaces it"):
+        emab.load("resource").save(path)
+    assert emab.load(path) == emab.load("parity")
+    emab.load("resource").save(path, force=True)
+    assert emab.load(path) == emab.load("resource")

@@ -132,6 +132,26 @@ def test_ctrl_c_stops_a_run():
     assert "KeyboardInterrupt" in errors
 
 
+@pytest.mark.parametrize("horizon", [60, 300])
+def test_ctrl_c_stops_solving(horizon):
+    problem = {
+        "horizon": horizon,
+        "states": 3000,
+        "actions": 20,
+        "feedbacks": 10,
+        "transition": "(x * 7 + f * 13 + a * 29 + t) % 3000",
+        "model": {"feedback": 0.1, "reward": "x / 3000"},
+    }
+    code = f"import emab; p = emab.load({problem}); print('begun', flush=True); emab.solve(p)"
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begun\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=60)
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    assert "lost sys.stderr" not in errors
+
+
 def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
     out = tmp_path / "out"
     job = [sys.executable, "-m", "emab", "run", "resource", "--runs", "1000000", "--episodes", "1000", "--out", out]
@@ -153,7 +173,7 @@ def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
         (lambda: emab.run("resource", []), "at least one learner"),
         (lambda: emab.run("resource", runs=0), "`runs` must be at least 1, got 0"),
         (lambda: emab.run("resource", checkpoints=[0]), "`checkpoints`"),
-        (lambda: emab.run("resource", runs=-1), "`runs` must be a whole number from 0 to 18446744073709551615, got -1"),
+        (lambda: emab.run("resource", runs=-1), "`runs` must be a whole number from 0 to 2**64 - 1, got -1"),
         (lambda: emab.run("resource", episodes=1.5), "`episodes` must be a whole number of at least 0"),
         (lambda: emab.run("resource", runs=1e30), "`runs` must be a whole number of at least 0"),
         (lambda: emab.run("resource", "feedbal:sigam2=1"), "did you mean `sigma2`?"),
@@ -168,12 +188,71 @@ def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
         (lambda: emab.run("resource", conditions=["dropout=1.2"]), "`dropout` must lie in [0, 1), got 1.2"),
         (lambda: emab.load({"horizn": 3}), "did you mean `horizon`?"),
         (lambda: emab.FeedBAL(sigma2="0.1,delta=3"), "`sigma2` takes one value"),
+        (lambda: emab.run("resource", conditions={"dropot": 0.1}), "did you mean `dropout`?"),
+        (lambda: emab.run("resource", conditions="dropout"), "such as delay=20, got `dropout`"),
         (lambda: emab.bounds("resource", delta=3), "`delta` must lie in (0, 1), got 3"),
     ],
 )
 def test_rejects_invalid_arguments(call, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: emab.load(None), "a problem is a name, a path, a dictionary or a Problem, got None"),
+        (lambda: emab.run("parity", runs=2, episodes=10).curve(7), "one of feedbal; got 7"),
+        (
+            lambda: emab.run("parity", conditions=0.1),
+            "`conditions` must be texts such as 'dropout=0.1', or a dictionary",
+        ),
+        (lambda: emab.run("parity", runs="ten"), "`runs` must be a whole number, got 'ten'"),
+        (
+            lambda: emab.run("resource", conditions={"delay": {"kind": "geometric", "mean": 20}}),
+            "`conditions`: `delay` must be a number, a list of numbers, or a text",
+        ),
+        (
+            lambda: emab.Episode(actions=["surgery"], feedbacks=[0], costs=[0], rewards=[0, 1]),
+            "`actions` must be indices, got the name 'surgery': use spec.actions.index('surgery')",
+        ),
+    ],
+)
+def test_rejects_arguments_of_other_types(call, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        call()
+
+
+@pytest.mark.parametrize("given", [{"dropout": 0.1, "missing_costs": [0, 0.5]}, ["dropout=0.1", "missing_costs=0:0.5"]])
+def test_conditions_are_texts_or_a_dictionary(given):
+    result = emab.run("resource", "random", runs=2, episodes=10, conditions=given)
+    assert result.conditions == "dropout=0.1 missing_costs=0:0.5"
+    one = emab.run("resource", "random", runs=2, episodes=10, conditions="dropout=0.1")
+    assert one.conditions == "dropout=0.1"
+
+
+def test_record_at_may_be_one_episode():
+    result = emab.run("parity", runs=2, episodes=10, record_at=5)
+    assert result.single_runs("feedbal").episode.tolist() == [5, 10]
+
+
+def test_a_learner_that_is_given_twice_is_run_once():
+    assert emab.run("parity", ["feedbal", emab.FeedBAL(), "random"], runs=2, episodes=10).labels == [
+        "feedbal",
+        "random",
+    ]
+
+
+def test_states_may_be_given_by_name():
+    spec, benchmark = emab.load("treatment").spec, emab.solve("treatment").benchmark
+    learner, state = emab.FeedBAL(spec), spec.states.index("in situ")
+    assert benchmark.choice(1, "in situ") == benchmark.choice(1, state)
+    assert learner.choose(1, "in situ") == learner.choose(1, state)
+    assert learner.estimate(1, "in situ", "surgery").count == 0
+    assert spec.allowed(1, "in situ") == spec.allowed(1, state)
+    for call in (benchmark.choice, learner.choose):
+        with pytest.raises(ValueError, match=r"there is no state `in sit` \(did you mean `in situ`\?\)"):
+            call(1, "in sit")
 
 
 def test_error_messages_are_those_of_the_command():
@@ -289,11 +368,31 @@ def test_gain_is_unknown_where_a_cost_is():
     assert emab.Episode(actions=[0], feedbacks=[1], costs=[0.25], rewards=[float("nan"), 1.0]).gain == 0.75
 
 
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ({"costs": [0.1], "rewards": [0.0]}, "`rewards` has 1 values, expected 2: one for each step"),
+        (
+            {"costs": [], "rewards": [0.0, 1.0]},
+            "`costs` has 0 values, expected 1: one for each action; NaN is an unknown",
+        ),
+        ({"costs": [0.1, 0.2], "rewards": [0.0, 1.0]}, "`costs` has 2 values and the episode 1"),
+    ],
+)
+def test_learn_rejects_too_few_and_too_many_values(lists, message):
+    learner = emab.FeedBAL(emab.load("resource").spec)
+    with pytest.raises(ValueError, match=message):
+        learner.learn(emab.Episode(actions=[0], feedbacks=[1], **lists))
+    # Unknown rewards, as after a dropout.
+    learner.learn(emab.Episode(actions=[0], feedbacks=[1], costs=[0.1], rewards=[]))
+    assert learner.learned == 1
+
+
 def test_counts_may_be_floats_with_a_whole_value():
     plain = emab.run("parity", runs=10, episodes=100, seed=3, checkpoints=[50])
-    assert emab.run("parity", runs=1e1, episodes=1e2, seed=3.0, checkpoints=[5e1]).curves[0].regret.tolist() == (
-        plain.curves[0].regret.tolist()
-    )
+    assert emab.run("parity", runs=np.float32(10), episodes=1e2, seed=3.0, checkpoints=[5e1]).curves[
+        0
+    ].regret.tolist() == (plain.curves[0].regret.tolist())
 
 
 @pytest.mark.parametrize(

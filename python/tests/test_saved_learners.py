@@ -242,3 +242,18 @@ def test_rejects_an_invalid_episode_and_changes_nothing(episode, message):
     with pytest.raises(ValueError, match=message):
         learner.learn(emab.Episode(**episode))
     assert learner.learned == 0
+
+
+def test_another_file_is_replaced_only_if_asked(tmp_path):
+    learner, path = emab.FeedBAL(PROBLEM.spec), tmp_path / "learner.jsonl"
+    learner.save(path)
+    learner.save(path)
+    play(learner, np.random.default_rng(1))
+    before = path.read_bytes()
+    with pytest.raises(
+        FileExistsError, match=r"learner\.jsonl exists, and is not this learner; force=True replaces it"
+    ):
+        learner.save(path)
+    assert path.read_bytes() == before
+    learner.save(path, force=True)
+    assert emab.load_learner(path).learned == 1

@@ -175,3 +175,8 @@ def test_a_sweep_warns_once_of_each_kind():
     with pytest.warns(emab.SoundnessWarning, match="1 more cell has the same warning") as caught:
         emab.sweep(fields)
     assert len(caught) == 1
+
+
+def test_a_misspelt_table_gets_a_suggestion():
+    with pytest.raises(ValueError, match="did you mean `grid`"):
+        emab.sweep({"problem": "resource", "grd": {"problem.p": [0.2]}})

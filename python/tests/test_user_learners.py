@@ -147,9 +147,9 @@ def test_calls_a_subclass_of_a_built_in_learner():
     class Renamed(emab.FeedBAL):
         pass
 
-    result = emab.run("resource", [Hasty, Renamed, "feedbal"], runs=2, episodes=500)
-    assert result.labels == ["Hasty", "feedbal", "feedbal"]
-    assert result.curves[0].steps < result.curves[2].steps == result.curves[1].steps
+    result = emab.run("resource", [Hasty, Renamed], runs=2, episodes=500)
+    assert result.labels == ["Hasty", "feedbal"]
+    assert result.curves[0].steps < result.curves[1].steps
     with pytest.raises(TypeError, match="every run needs a new one"):
         emab.run("resource", Hasty(emab.load("resource").spec))
 

@@ -69,9 +69,16 @@ class PolicyTable(Record):
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write the table as JSON. An earlier table in its place is replaced at once, or stays as it is.
 
+        Another file there is a `FileExistsError`.
+
         >>> client.study("clinic").policy().save(folder / "clinic.json")
         """
         target = Path(file)
+        if target.exists():
+            try:
+                PolicyTable._read(target)
+            except ValueError as error:
+                raise FileExistsError(f"{error}, and is not replaced") from None
         beside = target.with_name(f".{target.name}.{os.getpid()}")
         beside.write_text(json.dumps(self.raw), encoding="utf-8")
         beside.replace(target)
@@ -85,16 +92,21 @@ class PolicyTable(Record):
         >>> PolicyTable.load(folder / "clinic.json") == table
         True
         """
-        text, name = Path(file).read_text(encoding="utf-8"), repr(os.fspath(file))
-        try:
-            table = cls.of(as_object(json.loads(text)))
-        except (ValueError, Unexpected):
-            raise ValueError(f"{name} is not a table of a policy, as `PolicyTable.save` writes it") from None
+        table, name = cls._read(file), repr(os.fspath(file))
         if table.version != VERSION:
             raise ValueError(f"{name} has version {table.version}, and this emab reads version {VERSION}")
         if table.hash != _hash(table.raw):
             raise ValueError(f"{name} was changed: its content does not have its hash; fetch the policy again")
         return table
+
+    @classmethod
+    def _read(cls, file: str | os.PathLike[str]) -> PolicyTable:
+        """Read a table of any version."""
+        try:
+            return cls.of(as_object(json.loads(Path(file).read_text(encoding="utf-8"))))
+        except (ValueError, Unexpected):
+            name = repr(os.fspath(file))
+            raise ValueError(f"{name} is not a table of a policy, as `PolicyTable.save` writes it") from None
 
     def episode(self, name: str, *, start: str | None = None) -> OfflineEpisode:
         """Begin an episode that follows the table; `Study.report` reports it later.

@@ -49,6 +49,10 @@ def create(
     rest: Mapping[str, Any],
 ) -> Call[StudyView]:
     """Create a study."""
+    if not isinstance(spec, Mapping) and not hasattr(spec, "to_dict"):
+        raise TypeError(
+            f"`spec` must be a dict, or an object with `to_dict()`, such as emab.load('clinic.json').spec; got {spec!r}"
+        )
     body = dict(spec if isinstance(spec, Mapping) else spec.to_dict())
     extra = {"learner": learner, "shadow": shadow, "missing_at_random": missing_at_random, **rest}
     body.update((key, value) for key, value in extra.items() if value is not None)

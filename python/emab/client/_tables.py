@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._emab import did_you_mean
 from .._optional import require
 from ._errors import Unexpected
 
@@ -21,10 +23,10 @@ FORMATS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 def media_type(name: str, format_: str) -> str:
     """Return the media type of a format; raise an error if there is no such table or format."""
-    if name not in TABLES:
-        raise ValueError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
-    if format_ not in FORMATS:
-        raise ValueError(f"there is no format {format_!r}; there are {', '.join(FORMATS)}")
+    for what, given, known in (("table", name, TABLES), ("format", format_, tuple(FORMATS))):
+        if given not in known:
+            near = did_you_mean(str(given), known)
+            raise ValueError(f"there is no {what} {given!r}{near}; there are {', '.join(known)}")
     return FORMATS[format_]
 
 
@@ -34,6 +36,13 @@ def event_number(headers: Mapping[str, str]) -> int:
     if not number.isdigit():
         raise Unexpected("the answer has no header `emab-seq`; does a service of this version listen there?")
     return int(number)
+
+
+def new_file(path: str | PathLike[str], force: bool) -> Path:
+    """Return the path of a file to be written; raise `FileExistsError` if there is one, unless it may be replaced."""
+    if Path(path).exists() and not force:
+        raise FileExistsError(f"{path} exists; force=True replaces it")
+    return Path(path)
 
 
 def format_of(path: Path, format_: str | None) -> str:

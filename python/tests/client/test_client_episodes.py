@@ -181,6 +181,9 @@ def test_imports_an_export_into_another_service(study: Study, tmp_path: Path) ->
     study.open("p2").abandon("reason\u2028of two lines")
     count = study.export_file(tmp_path / "clinic.ndjson")
     assert count == study.read().seq
+    with pytest.raises(FileExistsError, match=r"clinic\.ndjson exists; force=True replaces it"):
+        study.export_file(tmp_path / "clinic.ndjson")
+    assert study.export_file(tmp_path / "clinic.ndjson", force=True) == count
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("clinic")] == ["clinic.ndjson"]
     lines = list(study.export_lines())
     assert (tmp_path / "clinic.ndjson").read_bytes() == "".join(line + "\n" for line in lines).encode()
@@ -419,6 +422,13 @@ def test_episode_follows_the_table_while_the_service_is_away(server: LiveServer,
         (tmp_path / "other.json").write_text("hello")
         with pytest.raises(ValueError, match=r"other\.json.* is not a table"):
             PolicyTable.load(tmp_path / "other.json")
+        table.save(tmp_path / "changed.json")
+        assert PolicyTable.load(tmp_path / "changed.json") == table
+        with pytest.raises(FileExistsError, match=r"other\.json.* is not a table .*, and is not replaced"):
+            table.save(tmp_path / "other.json")
+        assert (tmp_path / "other.json").read_text() == "hello"
+        with pytest.raises(TypeError, match="`spec` must be a dict, or an object with"):
+            client.create_study("s", "clinic.json")  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="of study 'ward', not of 'clinic'"):
             client.study("clinic").open_with_fallback("patient-1", table)
         server.stop()

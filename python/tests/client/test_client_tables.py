@@ -189,6 +189,11 @@ def test_tables(study: Study, tmp_path: Path) -> None:
     assert study.table("estimates").to_arrow().num_rows > 0
     with pytest.raises(ValueError, match="format='parquet'"):
         text.to_arrow()
+    with pytest.raises(FileExistsError, match=r"decisions\.csv exists; force=True replaces it"):
+        study.table_file("decisions", tmp_path / "decisions.csv")
+    assert study.table_file("decisions", tmp_path / "decisions.csv", force=True) == seq
+    with pytest.raises(ValueError, match=r"there is no table 'episods' \(did you mean `episodes`\?\)"):
+        study.table_file("episods", "x.csv")
     for arguments in (("cases", "x.csv"), ("episodes", "x.txt")):
         with pytest.raises(ValueError, match="there is no"):
             study.table_file(*arguments)

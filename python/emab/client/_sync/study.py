@@ -18,7 +18,7 @@ from .._follow import Follower
 from .._health import Health
 from .._names import valid_name
 from .._policy import OfflineEpisode, PolicyTable, check_table, reference
-from .._tables import Table, event_number, format_of
+from .._tables import Table, event_number, format_of, new_file
 from .._uploads import FileUpload, Line, LineUpload
 from .._views import EpisodeView, StudyView
 from .episode import Episode
@@ -242,15 +242,18 @@ class Study:
         answer = self._client._answer(_study_calls.table(self.name, name, format))
         return Table(name, format, event_number(answer.headers), answer.content)
 
-    def table_file(self, name: str, path: str | os.PathLike[str], *, format: str | None = None) -> int:
+    def table_file(
+        self, name: str, path: str | os.PathLike[str], *, format: str | None = None, force: bool = False
+    ) -> int:
         """Write a table to a file, and return the number of the last event that it includes.
 
         The format is that of the ending, `.csv` or `.parquet`, unless given. The file appears once it is complete.
+        A file that exists is a `FileExistsError`, and `force` replaces it.
 
         >>> client.study("clinic").table_file("episodes", folder / "episodes.csv")
         1
         """
-        path = Path(path)
+        path = new_file(path, force)
         call = _study_calls.table(self.name, name, format_of(path, format))
         part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.part")
         try:
@@ -288,13 +291,15 @@ class Study:
             yield from lines
             after += len(lines)
 
-    def export_file(self, path: str | os.PathLike[str]) -> int:
+    def export_file(self, path: str | os.PathLike[str], *, force: bool = False) -> int:
         """Write the whole log to a file and return the number of events. The file appears once it is complete.
+
+        A file that exists is a `FileExistsError`, and `force` replaces it.
 
         >>> client.study("clinic").export_file(folder / "clinic.ndjson")
         1
         """
-        path = Path(path)
+        path = new_file(path, force)
         count = -1  # the header is not an event
         # In the same folder, so that the replacement is atomic.
         part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.part")
