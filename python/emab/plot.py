@@ -77,7 +77,7 @@ def regret(
     """Plot the cumulative regret of learners with bands.
 
     ``band`` is ``"ci"``, the 95 % interval of the mean, or ``"quantile"``, the median with quartiles and 5 % and 95 %
-    quantiles. ``bound`` adds the bound of Theorem 1, as printed and at its tightest, and the trivial bound, as thin
+    quantiles. A dagger marks intervals that are unreliable because the runs form two groups. ``bound`` adds the bound of Theorem 1, as printed and at its tightest, and the trivial bound, as thin
     lines with marks; a log axis (``log_y``) shows them best.
 
     >>> result = emab.run("resource", ["feedbal", "ucb1v"], runs=20, episodes=1000)
@@ -90,7 +90,7 @@ def regret(
     with style(font_size):
         grow = ax is None and size is None
         ax = axes(ax, size)
-        for name, curve in _curves(result, learners, labels):
+        for name, curve in _curves(result, learners, labels, band):
             shift: Array | float = 0.0
             if against == "optimal":
                 # The difference of both regrets is the same in every run.
@@ -333,11 +333,12 @@ def _label_ends(ax: Axes, *, always: bool, grow: bool) -> None:
         )
 
 
-def _curves(result: Result, learners: Learners, labels: Labels) -> list[tuple[str, Curve]]:
-    """Return the chosen curves with their names in the plot."""
+def _curves(result: Result, learners: Learners, labels: Labels, band: Band = "ci") -> list[tuple[str, Curve]]:
+    """Return the chosen curves with their names in the plot; a dagger marks unreliable intervals."""
     names = choose([(curve.label, curve.learner) for curve in result.curves], learners, labels)
     by_label = {curve.label: curve for curve in result.curves}
-    return [(name, by_label[label]) for label, name in names.items()]
+    named = [(name, by_label[label]) for label, name in names.items()]
+    return [(f"{name} †" if band == "ci" and curve.groups else name, curve) for name, curve in named]
 
 
 def _draw_bound(ax: Axes, bound: Bounds) -> None:
@@ -386,7 +387,9 @@ def _place_names(ax: Axes, legend: Legend, *, grow: bool) -> None:
 def _description(result: Result, band: Band) -> str:
     """Return runs, seed and conditions of a result, in one line."""
     conditions = f", {result.conditions}" if result.conditions else ""
-    return f"{describe_band(band, result.runs)}, seed {result.seed}{conditions}"
+    unreliable = band == "ci" and any(curve.groups for curve in result.curves)
+    mark = " († unreliable: two groups of runs)" if unreliable else ""
+    return f"{describe_band(band, result.runs)}{mark}, seed {result.seed}{conditions}"
 
 
 def _apart(wanted: Array, least: float) -> Array:

@@ -282,6 +282,14 @@ def test_draws_the_gain_where_there_is_no_regret():
     assert known["benchmark earns"].get_ydata()[-1] == 7
 
 
+def test_marks_intervals_of_two_groups_of_runs():
+    result = emab.run("feedback-gap", ["feedbal", "thompson"], runs=100, episodes=2000)
+    ax = result.plot(legend="right")
+    assert list(lines(ax)) == ["feedbal †", "thompson"]
+    assert any("† unreliable" in text.get_text() for text in ax.texts)
+    assert list(lines(result.plot(legend="right", band="quantile"))) == ["feedbal", "thompson"]
+
+
 def test_labels_and_ends_of_axes(result):
     ax = result.plot(x_label="patients", y_label="loss", x_range=(None, 200), y_range=(0, None))
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("patients", "loss")
