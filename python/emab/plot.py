@@ -77,8 +77,9 @@ def regret(
     """Plot the cumulative regret of learners with bands.
 
     ``band`` is ``"ci"``, the 95 % interval of the mean, or ``"quantile"``, the median with quartiles and 5 % and 95 %
-    quantiles. A dagger marks intervals that are unreliable because the runs form two groups. ``bound`` adds the bound of Theorem 1, as printed and at its tightest, and the trivial bound, as thin
-    lines with marks; a log axis (``log_y``) shows them best.
+    quantiles. A dagger marks intervals that are unreliable because the runs form two groups. ``bound`` adds the bound
+    of Theorem 1, as printed and at its tightest, and the trivial bound, as thin lines with marks; a log axis
+    (``log_y``) shows them best.
 
     >>> result = emab.run("resource", ["feedbal", "ucb1v"], runs=20, episodes=1000)
     >>> ax = emab.plot.regret(result, learners=["ucb1v", "feedbal"], labels={"feedbal": "FeedBAL"}, log_x=True)

@@ -341,13 +341,8 @@ pub struct Bounds {
 pub struct Verify {
     /// A built-in problem's name, a .toml or .json file, or `-` for JSON on standard input.
     pub problem: String,
-    /// The learner, optionally with parameters; it must have a guarantee.
-    #[arg(
-        long,
-        value_name = "NAME[:key=value,...]",
-        default_value = "feedbal",
-        hide_default_value = true
-    )]
+    /// The learner, optionally with parameters; it must have confidence bounds that can be verified.
+    #[arg(long, value_name = "NAME[:key=value,...]", default_value = "feedbal")]
     pub learner: String,
     /// Episodes in each run.
     #[arg(long, value_name = "N", default_value = "10000", value_parser = count, allow_negative_numbers = true)]

@@ -29,7 +29,16 @@ pub fn with_conditions(file: ProblemFile, texts: &[String]) -> Result<ProblemFil
         .conditions()
         .with(texts.iter().map(String::as_str))
         .map_err(|error| CommandError::input(format!("--condition: {error}")))?;
-    Ok(file.with_conditions(&conditions)?)
+    file.with_conditions(&conditions)
+        .map_err(|error| match &error.span {
+            Some(_) => error.into(),
+            // Not a mistake in the file.
+            None => {
+                let help = error.help.map(|help| format!("; {help}"));
+                let help = help.unwrap_or_default();
+                CommandError::input(format!("--condition: {}{help}", error.message))
+            }
+        })
 }
 
 /// Notes that a command ignores the conditions of the file.
@@ -62,11 +71,15 @@ pub fn learner(
     Ok(config)
 }
 
-/// Warns about learners whose confidence widths do not cover the variation of the problem.
-pub fn warn_unsound(file: &ProblemFile, configs: &[LearnerConfig]) -> Result<(), CommandError> {
-    let words =
-        unsound_learners(&file.problem()?, None, configs).map_err(CommandError::of(file))?;
-    for words in words {
+/// Warns about a learner whose confidence width does not cover the variation of the problem or these conditions.
+pub fn warn_unsound(
+    file: &ProblemFile,
+    conditions: &Conditions,
+    config: &LearnerConfig,
+) -> Result<(), CommandError> {
+    let configs = std::slice::from_ref(config);
+    let words = unsound_learners(&file.problem()?, conditions, None, configs);
+    for words in words.map_err(CommandError::of(file))? {
         terminal::note(&words);
     }
     Ok(())

@@ -75,8 +75,8 @@ pub(crate) fn vacuous(runner: &Runner<'_>) -> Result<String, LedgerError> {
     let file = builtin("resource")?;
     let parameters = learner_of(&file, "feedbal")?.feedbal_parameters()?;
     let bounds = Bounds::new(file.problem()?, &parameters, runner.settings.episodes)?;
-    let most = number(bounds.trivial);
-    let says = if bounds.theorem1.derived < bounds.trivial {
+    let most = number(bounds.largest_regret);
+    let says = if bounds.theorem1.derived < bounds.largest_regret {
         "and the bound as derived is smaller"
     } else {
         "so the bound is not informative yet"
@@ -86,8 +86,10 @@ pub(crate) fn vacuous(runner: &Runner<'_>) -> Result<String, LedgerError> {
         None => "never".into(),
     };
     Ok(format!(
-        "No learner can lose more than {most} in {} episodes, {says}; as derived it is less than what could be lost {from}",
-        number(runner.settings.episodes as f64)
+        "No learner's regret exceeds {most} in {} episodes, except with probability {}, {says}; as derived it is less than what could be \
+         lost {from}",
+        number(runner.settings.episodes as f64),
+        number(bounds.delta)
     ))
 }
 

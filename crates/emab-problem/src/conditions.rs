@@ -12,16 +12,6 @@ use crate::expression::SymbolTable;
 use crate::fields::{Fields, number, text};
 use crate::spanned::{SpannedValue, ValueKind};
 
-pub(crate) const CONDITION_FIELDS: [&str; 8] = [
-    "delay",
-    "open",
-    "dropout",
-    "lost",
-    "missing_costs",
-    "missing_rewards",
-    "override",
-    "drift",
-];
 const DRIFT_FIELDS: [&str; 5] = ["parameter", "to", "at", "from", "until"];
 
 /// Most models that drift may lead to: each is solved.
@@ -29,7 +19,7 @@ const MAX_MODELS: usize = 1000;
 
 /// Reads the section.
 pub(crate) fn conditions(node: &SpannedValue) -> Result<Conditions, Diagnostic> {
-    let fields = Fields::of(node, "[conditions]", &CONDITION_FIELDS)?;
+    let fields = Fields::of(node, "[conditions]", &Conditions::KEYS)?;
     let mut conditions = Conditions::default();
     if let Some(node) = fields.get("delay") {
         conditions.delay = delay(node)?;
@@ -107,13 +97,17 @@ fn delay(node: &SpannedValue) -> Result<Delay, Diagnostic> {
 
 /// One probability, or one for each feedback.
 fn missing(node: &SpannedValue, name: &str) -> Result<Missing, Diagnostic> {
-    let probabilities = match &node.kind {
-        ValueKind::Array(items) => {
-            let each = items.iter().map(|item| number(item, name));
-            each.collect::<Result<Vec<f64>, _>>()?
-        }
-        _ => vec![number(node, name)?],
+    let each = match &node.kind {
+        ValueKind::Array(items) => items,
+        _ => std::slice::from_ref(node),
     };
+    let probabilities = each.iter().map(|node| match node.kind {
+        ValueKind::Number(value) => Ok(value),
+        _ => Err(node.wrong_type(format!(
+            "`{name}` must be a number, or a list of numbers, one for each feedback"
+        ))),
+    });
+    let probabilities = probabilities.collect::<Result<Vec<f64>, _>>()?;
     Missing::new(name, &probabilities).map_err(|error| node.out_of_range(error))
 }
 
@@ -127,7 +121,7 @@ pub(crate) fn check_missing(
         .check_missing(feedbacks)
         .map_err(|(name, error)| {
             let fields =
-                node.and_then(|node| Fields::of(node, "[conditions]", &CONDITION_FIELDS).ok());
+                node.and_then(|node| Fields::of(node, "[conditions]", &Conditions::KEYS).ok());
             match fields.as_ref().and_then(|fields| fields.get(name)) {
                 Some(node) => node.out_of_range(error),
                 None => Diagnostic::without_span(error.to_string()),
@@ -186,7 +180,7 @@ fn integer(node: &SpannedValue, field: &str, least: u64) -> Result<u64, Diagnost
 
 /// Place of the parameter's name in a change, if the file states it.
 pub(crate) fn place_of(node: Option<&SpannedValue>, change: usize) -> Option<Range<usize>> {
-    let fields = Fields::of(node?, "[conditions]", &CONDITION_FIELDS).ok()?;
+    let fields = Fields::of(node?, "[conditions]", &Conditions::KEYS).ok()?;
     let change = changes(fields.get("drift")?).ok()?.get(change)?;
     let fields = Fields::of(change, "this change", &DRIFT_FIELDS).ok()?;
     Some(fields.get("parameter")?.span.clone())

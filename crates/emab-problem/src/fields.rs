@@ -47,7 +47,7 @@ impl<'a> Fields<'a> {
     /// The value of a field that must be given.
     pub fn need(&self, name: &str) -> Result<&'a SpannedValue, Diagnostic> {
         self.get(name).ok_or_else(|| {
-            let message = format!("{} has no `{name}`, which must be given", self.place);
+            let message = format!("{} needs `{name}`, which is not given", self.place);
             Diagnostic::without_span(message)
         })
     }
@@ -107,6 +107,10 @@ pub(crate) fn names(
     let mut list: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
     for item in items {
+        let ValueKind::Text(_) = item.kind else {
+            let message = format!("`{field}` must be a count or a list of names");
+            return Err(item.wrong_type(message));
+        };
         let name = text(item, field)?;
         let wrong = |message: &str| {
             let message = format!("`{field}`: {message}");

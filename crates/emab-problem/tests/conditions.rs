@@ -96,7 +96,8 @@ delay = { kind = "batches", size = 0 } | 14:36 | `size` must be a whole number o
 delay = { kind = "geometric", mean = -3 } | 14:38 | `mean` must be a number from 0 to 1e15, got -3
 delay = { kind = "geometric", size = 3 } | 14:31 | unknown field `size` in this delay
 missing_costs = [0.1, 1] | 14:17 | `missing_costs` must lie in [0, 1), got 1
-missing_costs = [0.1, "no"] | 14:23 | `missing_costs` must be a number
+missing_costs = [0.1, "no"] | 14:23 | `missing_costs` must be a number, or a list of numbers, one for each feedback
+missing_rewards = { a = 1 } | 14:19 | `missing_rewards` must be a number, or a list of numbers
 missing_rewards = [0.1, 0.2, 0.3] | 14:19 | must have one probability, or one for each of the 2 feedbacks, got 3
 drift = 3 | 14:9 | `drift` must be a list
 drift = [{ to = 0.4, at = 5 }] | 14:10 | a change needs `parameter`

@@ -190,11 +190,10 @@ pub(crate) fn bounds_notes(bounds: &Bounds) -> Vec<String> {
 }
 
 fn vacuous(bounds: &Bounds, n: &str) -> String {
-    let notes = |name: &str, bound: Bound, onset: Onset| {
-        let trivial = bounds.trivial;
-        let state = if bound.derived < trivial {
+    let notes = |name: &str, bound: Bound, most: f64, onset: Onset| {
+        let state = if bound.derived < most {
             "says something"
-        } else if bound.tight < trivial {
+        } else if bound.tight < most {
             "says something at its tightest only"
         } else {
             "is vacuous"
@@ -209,10 +208,18 @@ fn vacuous(bounds: &Bounds, n: &str) -> String {
     };
     let from = bounds.informative_from;
     format!(
-        "At n = {n} no learner's expected regret can exceed n * Omega_max = {}. {}; {}.",
+        "At n = {n} no learner's regret exceeds {}, except with probability {}: {}. No learner's expected regret exceeds \
+         n * Omega_max = {}: {}.",
+        number(bounds.largest_regret),
+        plain_delta(bounds.delta),
+        notes(
+            "Theorem 1",
+            bounds.theorem1,
+            bounds.largest_regret,
+            from.theorem1
+        ),
         number(bounds.trivial),
-        notes("Theorem 1", bounds.theorem1, from.theorem1),
-        notes("Theorem 2", bounds.theorem2, from.theorem2)
+        notes("Theorem 2", bounds.theorem2, bounds.trivial, from.theorem2)
     )
 }
 

@@ -39,8 +39,17 @@ pub fn guarantees_table(guarantees: &[Guarantee], width: usize) -> String {
             percent(guarantee.delta)
         ));
     }
-    if consistent().any(|guarantee| !few(&guarantee)) {
-        note(LITTLE_POWER);
+    let passes = |guarantee: &&Guarantee| guarantee.control.interval().0 <= guarantee.delta;
+    let mut weak = consistent().filter(passes).peekable();
+    if weak.peek().is_some() {
+        let rarely = |guarantee: &Guarantee| guarantee.control.share() <= guarantee.delta;
+        let always = match weak.all(rarely) {
+            true => ", which more runs do not change",
+            false => "",
+        };
+        note(&format!(
+            "Consistent: not violated, but the control passes as well: the test has little power{always}."
+        ));
     }
     if let Some(guarantee) = of(GuaranteeVerdict::NotDecidable).next() {
         note(&format!(
@@ -52,8 +61,6 @@ pub fn guarantees_table(guarantees: &[Guarantee], width: usize) -> String {
 }
 
 const CONTROL: &str = "Control: the test with half of each width (Lemma 1, Coverage) or with random choices (the others).";
-const LITTLE_POWER: &str =
-    "Consistent: not violated, but the control passes as well: the test has little power.";
 
 /// A share in percent, with at most two decimals.
 pub fn percent(share: f64) -> String {

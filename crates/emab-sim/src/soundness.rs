@@ -1,5 +1,7 @@
 //! Whether a confidence width covers the variation of a problem (noise, and how far one feedback moves the next expected
-//! reward), as text.
+//! reward) and its conditions, as text.
+
+mod conditions;
 
 use std::sync::Arc;
 
@@ -7,8 +9,9 @@ use emab::environment::RegretEstimator;
 use emab::learners::{FeedBalParameters, LearnerConfig, LearnerDefaults, ParameterValue};
 use emab::oracle::{OracleError, Pairs, Variation};
 use emab::width::{Coefficients, WidthKind};
-use emab::{Environment, Problem, Spec};
+use emab::{Conditions, Environment, Problem, Spec};
 
+pub use self::conditions::uncovered_conditions;
 use crate::results::number;
 
 /// Why FeedBAL's width is not sound on a problem with this variation; none if it is.
@@ -36,31 +39,39 @@ pub fn soundness_words(
     ))
 }
 
-/// A warning for each learner whose confidence width does not cover the variation of the problem, or a note where too
-/// many pairs can be reached to decide. `environment` is one of this problem, if it is solved already.
+/// Warnings for each learner whose confidence width does not cover the variation of the problem or its conditions, and a note
+/// where too many pairs can be reached to decide. `environment` is one of this problem, if it is solved already.
 pub fn unsound_learners(
     problem: &Arc<Problem>,
+    conditions: &Conditions,
     environment: Option<&Environment>,
     configs: &[LearnerConfig],
 ) -> Result<Vec<String>, OracleError> {
-    let words = unsound_by_learner(problem, environment, configs)?;
+    let words = unsound_by_learner(problem, conditions, environment, configs)?;
     let mut words: Vec<String> = words.into_iter().flatten().collect();
     // The note on a problem that is too large is the same for every learner.
     words.dedup();
     Ok(words)
 }
 
-/// The warning or note of [`unsound_learners`] for each of the learners, if there is one.
+/// The warnings and notes of [`unsound_learners`] for each of the learners.
 pub(crate) fn unsound_by_learner(
     problem: &Arc<Problem>,
+    conditions: &Conditions,
     environment: Option<&Environment>,
     configs: &[LearnerConfig],
-) -> Result<Vec<Option<String>>, OracleError> {
+) -> Result<Vec<Vec<String>>, OracleError> {
     // A learner without parameters makes no assumption.
-    let has_parameters = |config: &&LearnerConfig| !config.parameters().is_empty();
-    if !configs.iter().any(|config| has_parameters(&config)) {
-        return Ok(vec![None; configs.len()]);
+    let has_parameters = |config: &LearnerConfig| !config.parameters().is_empty();
+    if !configs.iter().any(has_parameters) {
+        return Ok(vec![Vec::new(); configs.len()]);
     }
+    let horizon = problem.spec().horizon();
+    let uncovered = |config, moves| uncovered_conditions(config, conditions, horizon, moves);
+    let warnings = |config: &LearnerConfig, words: Vec<String>| -> Vec<String> {
+        let warning = |words| format!("warning: {}: {words}", config.label());
+        words.into_iter().map(warning).collect()
+    };
     let mut pairs = match environment {
         Some(environment) => environment.pairs().clone(),
         None => Pairs::new(problem.clone())?,
@@ -73,7 +84,13 @@ pub(crate) fn unsound_by_learner(
             "note: more than {} pairs can be reached, too many to decide here whether the width is sound; `emab check` searches further",
             Environment::EXACT_PAIRS
         );
-        return Ok(vec![Some(note); configs.len()]);
+        // In so large a problem some feedback is taken to move the reward.
+        let all = configs.iter().map(|config| {
+            let mut words = warnings(config, uncovered(config, true));
+            words.push(note.clone());
+            words
+        });
+        return Ok(all.collect());
     };
     let costs = pairs.iter().flat_map(|pair| {
         let pairs = &pairs;
@@ -81,12 +98,12 @@ pub(crate) fn unsound_by_learner(
     });
     let least_cost = costs.fold(f64::INFINITY, f64::min);
     let words = configs.iter().map(|config| {
-        let config = Some(config).filter(has_parameters)?;
         let words = match config.feedbal_parameters() {
             Ok(parameters) => soundness_words(&parameters, &variation, problem.spec()),
             Err(_) => premises_words(config, &variation, least_cost),
         };
-        Some(format!("warning: {}: {}", config.label(), words?))
+        let uncovered = uncovered(config, variation.spread > 0.0);
+        warnings(config, words.into_iter().chain(uncovered).collect())
     });
     Ok(words.collect())
 }
@@ -180,6 +197,11 @@ pub fn premises_words(
         Some((_, ParameterValue::Number(number))) => Some(*number),
         _ => None,
     };
+    // The bounds of `feedbal-pooled` use the range of rewards with one target, and the spread with the other.
+    let targets = |target: &str| match config.parameters().iter().find(|(n, _)| *n == "target") {
+        Some((_, value)) => *value == ParameterValue::Word(target.into()),
+        None => true,
+    };
     let violation = |name: &str, stated: f64, side: &str, truth: f64| {
         let (stated, truth) = (number(stated), number(truth));
         format!("`{name}` is {stated} and must be at {side} {truth}")
@@ -191,7 +213,7 @@ pub fn premises_words(
         ("sigma2_reward", stated("sigma2_reward").or(both), reward),
         (
             "feedback_spread",
-            stated("feedback_spread"),
+            stated("feedback_spread").filter(|_| targets("benchmark")),
             variation.spread,
         ),
     ]
@@ -203,7 +225,7 @@ pub fn premises_words(
     .collect();
     let (low, high) = variation.rewards;
     let slack = 1e-12 * (high - low).abs();
-    if let Some(most) = stated("reward_most") {
+    if let Some(most) = stated("reward_most").filter(|_| targets("optimal")) {
         if most < high - slack {
             short.push(violation("reward_most", most, "least", high));
         }
@@ -214,7 +236,8 @@ pub fn premises_words(
             ));
         }
     }
-    if let Some(least) = stated("reward_least").filter(|least| *least > low + slack) {
+    let above = |least: &f64| targets("optimal") && *least > low + slack;
+    if let Some(least) = stated("reward_least").filter(above) {
         short.push(violation("reward_least", least, "most", low));
     }
     (!short.is_empty()).then(|| {
@@ -375,6 +398,11 @@ mod tests {
             "its parameters do not hold for this problem: `sigma2_cost` is 0.0100 and must be at least 0.1000, and \
              `feedback_spread` is 1 and must be at least 2"
         );
+        // Each target of `feedbal-pooled` has its own assumption on the rewards.
+        let pooled = |target| words(&format!("feedbal-pooled:target={target},sigma2=0.1")).unwrap();
+        let (benchmark, optimal) = (pooled("benchmark"), pooled("optimal"));
+        assert!(benchmark.contains("spread") && !benchmark.contains("reward_most"));
+        assert!(optimal.contains("`reward_most` is 1") && !optimal.contains("spread"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use common::{Tables, small_problem};
 use emab::FeedbackSpread;
 use emab::learners::FeedBalParameters;
+use emab::oracle::{Benchmark, LargestRegret};
 use emab::theory::{Bounds, TripletBound};
 use emab::width::WidthKind;
 use proptest::prelude::*;
@@ -179,9 +180,11 @@ proptest! {
             prop_assert!(got.tight <= got.derived * (1.0 + 1e-12) || !bounds_it, "{i}: {got:?}");
             prop_assert!(got.tight.is_finite());
         }
+        let largest = LargestRegret::of(&mut Benchmark::new(Arc::new(p.problem())).unwrap()).unwrap();
+        prop_assert_eq!(bounds.largest_regret, largest.in_episodes(episodes, delta));
         if let Some(first) = bounds.informative_from_episode {
-            prop_assert!(bounds.theorem1.derived < first as f64 * omega_max * (1.0 + 1e-9));
-            prop_assert!(bounds.theorem1.derived >= (first - 1) as f64 * omega_max * (1.0 - 1e-9));
+            prop_assert!(bounds.theorem1.derived < largest.in_episodes(first, delta) * (1.0 + 1e-9));
+            prop_assert!(bounds.theorem1.derived >= largest.in_episodes(first - 1, delta) * (1.0 - 1e-9));
         }
     }
 }

@@ -7,7 +7,9 @@ use emab::width::{Coefficients, WidthKind};
 use emab::{Delta, FeedbackSpread, Sigma2};
 use emab_problem::{OutcomeRange, ProblemFile};
 use emab_report::number;
-use emab_sim::soundness::{missing_parameters_text, soundness_words, stated_soundness_text};
+use emab_sim::soundness::{
+    missing_parameters_text, soundness_words, stated_soundness_text, uncovered_conditions,
+};
 use serde_json::{Map, Value, json};
 
 use crate::error::CommandError;
@@ -201,18 +203,28 @@ struct Widths {
 
 fn widths(file: &ProblemFile) -> Result<Widths, CommandError> {
     let learning = file.learning();
-    let parameters = LearnerConfig::parse("feedbal", learning)
-        .and_then(|config| config.feedbal_parameters())
-        .map_err(CommandError::of(file))?;
+    let feedbal = LearnerConfig::parse("feedbal", learning).map_err(CommandError::of(file))?;
+    let parameters = feedbal.feedbal_parameters();
+    let parameters = parameters.map_err(CommandError::of(file))?;
     let (mut needed, mut warnings) = (None, Vec::new());
     if file.has_model() {
+        // Feedback that moves nothing is the exception.
+        let mut moves = true;
         let mut pairs = Pairs::new(file.problem()?).map_err(CommandError::of(file))?;
         // The variation of a problem with too many pairs is unknown.
         if let Ok(variation) = Variation::of(&mut pairs, LIMIT) {
             needed = Some(variation.needed);
+            moves = variation.spread > 0.0;
             warnings.extend(soundness_words(&parameters, &variation, file.spec()));
             warnings.extend(missing_parameters_text(learning, &variation));
         }
+        let horizon = file.spec().horizon();
+        let uncovered = uncovered_conditions(&feedbal, file.conditions(), horizon, moves);
+        warnings.extend(
+            uncovered
+                .into_iter()
+                .map(|words| format!("feedbal: {words}")),
+        );
     } else if let Some(spread) = learning.spread() {
         let sound = WidthKind::Sound(spread);
         needed = Some(sound.coefficients(parameters.sigma2_cost, parameters.sigma2_reward));

@@ -5,7 +5,7 @@ use std::fs;
 use emab_sim::compare::sweep::merge_sweeps;
 use emab_sim::{Folder, ResultKind, merge_runs, quoted};
 
-use super::{run, sweep};
+use super::{check_folder, run, sweep};
 use crate::args::Merge;
 use crate::error::CommandError;
 
@@ -14,6 +14,7 @@ pub fn merge(args: &Merge, json: bool) -> Result<(), CommandError> {
     let folders: Vec<Folder> = folders
         .collect::<Result<_, _>>()
         .map_err(|error| CommandError::input(error.to_string()))?;
+    check_folder(&args.out)?;
     // The merged result would replace a part of itself.
     let out = fs::canonicalize(&args.out).ok();
     let same = |folder: &&Folder| out.is_some() && fs::canonicalize(folder.path()).ok() == out;

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::CommandFactory;
 use emab_report::Picture;
 use emab_sim::compare::{CellControl, run_cells};
-use emab_sim::{Control, Finish, Folder};
+use emab_sim::{Control, Finish, Folder, quoted};
 
 use crate::args::{Args, Command};
 use crate::error::CommandError;
@@ -91,8 +91,20 @@ fn stop_on_ctrl_c() -> &'static AtomicBool {
     &STOP
 }
 
+/// Checks that neither the folder for results nor one above it is a file.
+fn check_folder(path: &Path) -> Result<(), CommandError> {
+    match path.ancestors().find(|path| path.is_file()) {
+        None => Ok(()),
+        Some(file) => Err(CommandError::input(format!(
+            "--out: {} is a file, and a folder is needed",
+            quoted(file)
+        ))),
+    }
+}
+
 /// Creates a folder for results if necessary and takes its lock.
 fn create_folder(path: &Path) -> Result<Folder, CommandError> {
+    check_folder(path)?;
     let folder = Folder::create(path)?;
     if !folder.is_locked() {
         terminal::note(&format!(

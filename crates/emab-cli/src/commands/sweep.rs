@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::ErrorKind;
 
 use emab_problem::ProblemFile;
 use emab_report::{UNRELIABLE_NOTE, final_regret, number, table, table_csv, table_parquet};
@@ -28,7 +29,11 @@ pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
             ),
             None => String::new(),
         };
-        CommandError::input(format!("cannot read {name}: {error}{hint}"))
+        let why = match error.kind() {
+            ErrorKind::IsADirectory => "it is a folder; name the sweep file".into(),
+            _ => error.to_string(),
+        };
+        CommandError::input(format!("cannot read {name}: {why}{hint}"))
     })?;
     let file = SweepFile::parse(&name, &text)?;
     let problem = load::problem(&file.problem_beside())?;

@@ -59,7 +59,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
     let Some(verified) = verified else {
         return Err(CommandError::Work("stopped; nothing was saved".into()));
     };
-    load::warn_unsound(&file, std::slice::from_ref(&learner))?;
+    load::warn_unsound(&file, &conditions, &learner)?;
     let guarantees = verified.guarantees();
     let worst = verified.worst.map(|(t, x, action, runs)| {
         let name = file.spec().action_name(action).into_owned();
@@ -115,10 +115,11 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
         );
     }
     text += &format!(
-        "\nRegret at the end: {}, at most {}. No learner can lose more than {}.",
+        "\nRegret at the end: {}, at most {}. No learner's regret exceeds {}, except with probability {}.",
         confidence(verified.regret.0, verified.regret.1, args.runs),
         number(verified.max_regret),
-        number(verified.largest_regret)
+        number(verified.largest_regret),
+        percent(verified.delta.get())
     );
     if let Some(bound) = verified.theorem2 {
         text += &format!(

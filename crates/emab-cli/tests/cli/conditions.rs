@@ -128,9 +128,9 @@ fn rejects_invalid_conditions() {
         dropout=1.2    => --condition: `dropout` must lie in [0, 1), got 1.2
         delay          => must be KEY=VALUE, such as delay=20, got `delay`
         dely=3         => did you mean `delay`?
-        drift=q:0.4@50 => `q` drifts and is not among the [parameters]
+        drift=q:0.4@50 => --condition: `q` drifts and is not among the [parameters]
         drift=p:40@50  => `feedback` is wrong at t = 1
-        missing_costs=0:0.1:0.2 => `missing_costs` must have one probability, or one for each of the 2 feedbacks, got 3
+        missing_costs=0:0.1:0.2 => --condition: `missing_costs` must have one probability, or one for each of the 2 feedbacks, got 3
         ",
     ) {
         rejects(&format!("run resource --condition {text}"), 2, words);
@@ -179,4 +179,45 @@ fn a_sweep_plays_the_conditions_of_its_problem() {
     let result = dir.json("sweep @/sweep.toml --json");
     let value = |i: usize| result["cells"][i]["benchmark_value"].as_f64().unwrap();
     assert!(value(0) > value(1) && value(0) < 1.6, "{result}");
+    // A condition that the problem does not set has no effect at 0.
+    let sweep = |key: &str, problem: &str| {
+        let text = format!("problem = \"{problem}\"\nepisodes = 50\nruns = 4\n[grid]\n{key}\n");
+        dir.write("absent.toml", &text);
+    };
+    sweep("problem.conditions.dropout = [0, 0.5]", "resource");
+    let result = dir.json("sweep @/absent.toml --json");
+    let cell = |i: usize, key: &str| result["cells"][i][key].clone();
+    let plain = json("solve resource --json");
+    assert_eq!(cell(0, "problem_hash"), plain["problem_hash"], "{result}");
+    assert!(cell(0, "benchmark_value").as_f64() > cell(1, "benchmark_value").as_f64());
+    // A list cannot be replaced.
+    let lists = late("missing_costs = [0, 0.5]");
+    dir.write("late.toml", &lists.text("late.toml"));
+    sweep("problem.conditions.missing_costs = [0.1]", "late.toml");
+    let words = "`problem.conditions.missing_costs` is a list in the problem, and a sweep replaces single values only";
+    dir.rejects("sweep @/absent.toml", 2, words);
+}
+
+#[test]
+fn conditions_that_no_proof_covers_are_warned_of() {
+    let dir = late("missing_costs = [0, 0.5]");
+    let biased = "warning: feedbal: its confidence bounds do not cover missing_costs=0:0.5: which gains are known depends on the feedback";
+    let size = "--runs 2 --episodes 20";
+    for learner in ["", "--learner feedbal-model"] {
+        let call = format!("run @/late.toml {size} {learner} --out @/out --force");
+        let (_, notes) = said(&dir.call(&call));
+        assert_eq!(notes.contains(biased), learner.is_empty(), "{notes}");
+        dir.emab("report @/out --force");
+        let page = dir.text("out/report.html");
+        let sound = "and its proof covers missing_costs=0:0.5; no theorem bounds the regret under conditions";
+        assert_eq!(page.contains(sound), !learner.is_empty());
+    }
+    let (checked, _) = said(&dir.call("check @/late.toml"));
+    assert!(checked.contains(biased), "{checked}");
+    let (_, notes) = said(&dir.call(&format!("verify @/late.toml {size}")));
+    assert!(notes.contains(biased), "{notes}");
+    let (_, notes) = said(&format!(
+        "run resource {size} --condition delay=3 --condition lost=0.1"
+    ));
+    assert!(!notes.contains("do not cover"), "{notes}");
 }

@@ -104,8 +104,20 @@ fn recognises_files_of_the_wrong_kind() {
         sweep @/coin.toml => this is a problem file, and a sweep file is needed | emab run
         sweep @/coin.json => this is a problem file, and a sweep file is needed | emab run
         sweep parity      => `parity` is a built-in problem | emab run parity
-        sweep @           => cannot read
+        sweep @           => it is a folder; name the sweep file
         check @           => it is a folder
+        run parity --out @/coin.toml => --out: | coin.toml is a file, and a folder is needed
+        ",
+    );
+    let size = "--runs 2 --episodes 20";
+    dir.emab(&format!("run parity {size} --out @/run"));
+    dir.emab(&format!("arena parity {size} --out @/arena"));
+    dir.rejects_each(
+        2,
+        "
+        run @/run/run.json       => this is a result of emab, and a problem file is needed | emab report
+        check @/arena/arena.json => this is a result of emab, and a problem file is needed | emab plot
+        sweep @/run/run.json     => this is a result of emab, and a sweep file is needed
         ",
     );
 }

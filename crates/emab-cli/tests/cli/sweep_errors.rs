@@ -156,8 +156,10 @@ fn rejects_invalid_sweep_files() {
         [grid]⏎problem.bta = [1] => `problem.bta` is not in the problem (did you mean `problem.beta`?)
         [grid]⏎problem.horizn = [5] => (did you mean `problem.horizon`?)
         [grid]⏎problem.model.cost_noise.varianz = [1] => `problem.model.cost_noise.varianz` is not in the problem (did you mean `problem.model.cost_noise.variance`?)
-        [grid]⏎problem.model = [1] => `problem.model` is not in the problem
+        [grid]⏎problem.model = [1] => `problem.model` is a table in the problem
         [grid]⏎problem.p = [0.5, 1.5] => cell 2 (feedbal; problem.p = 1.5) | `feedback` is wrong at t = 1 | got -0.5, expected a probability
+        [grid]⏎problem.model.cost_noise = [1] => `problem.model.cost_noise` is a table in the problem, and a sweep replaces single values only
+        [grid]⏎problem.conditions.dropuot = [0.1] => `problem.conditions.dropuot` is not in the problem (did you mean `problem.conditions.dropout`?)
         [grid]⏎problem.horizon = [2.5] => problem.horizon = 2.5 | horizon
         [grid]⏎learner.delta = [0.5, 1.5] => cell 2 ( | learner.delta = 1.5 | `delta` must lie in (0, 1), got 1.5
         [grid]⏎problem.p = [0.5]⏎problem.parameters.p = [0.6] => `problem.p` is given twice
@@ -170,7 +172,7 @@ fn rejects_invalid_sweep_files() {
         dir.rejects("sweep @/sweep.toml --out @/never", 2, words);
     }
     let table = r#"
-        # => a sweep file has no `problem`, which must be given
+        # => a sweep file needs `problem`, which is not given
         problem = 3 => sweep.toml:1:11 | `problem` must be a text | got a number
         horizon = 3⏎states = 2 => this is a problem file, and a sweep file is needed | emab run
         problem = "resurce" => unknown problem `resurce` | did you mean `resource`?

@@ -191,7 +191,12 @@ fn verify_reports_violations() {
     rejects(
         "verify resource --learner ucb1",
         2,
-        "promises nothing that could be checked",
+        "no confidence bounds are proved for learner `ucb1`",
+    );
+    rejects(
+        "verify resource --learner feedbal-lookahead",
+        2,
+        "are proved, and a verification does not check them",
     );
 }
 
@@ -213,9 +218,31 @@ fn verify_holds_only_where_it_could_have_failed() {
         "Consistent: 368 runs without a failure are needed",
         "Vacuous: no learner can violate it",
         "Control: the test with half of each width",
+        "regret at most 1,379,153.2",
+        ", except with probability 1 %.",
     ] {
         assert!(text.contains(note), "{note}: {text}");
     }
+}
+
+/// Two reasons for `consistent` in one table, and Theorem 1 judged as `emab bounds` does.
+#[test]
+fn verify_explains_both_reasons_of_consistent() {
+    let (text, _) = said("verify screening --runs 20 --episodes 880");
+    for note in [
+        "Consistent: 368 runs without a failure are needed",
+        "Consistent: not violated, but the control passes as well: the test has little power, which more runs do not change.",
+    ] {
+        assert!(text.contains(note), "{note}: {text}");
+    }
+    let (bounds, _) = said("bounds screening --episodes 880");
+    for said in [
+        "no learner's regret exceeds 5,417.2, except with probability 0.01: Theorem 1 says something at its tightest only",
+        "No learner's expected regret exceeds n * Omega_max = 5,027.7: Theorem 2 is vacuous",
+    ] {
+        assert!(bounds.contains(said), "{bounds}");
+    }
+    assert!(text.contains("No learner's regret exceeds 5,417.2, except with probability 1 %."));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::spanned::{SpannedValue, parse};
 use crate::table::SharedTable;
 
 use read::read;
-pub use read::{is_problem, is_sweep};
+pub use read::{is_problem, is_result, is_sweep, result_not};
 
 /// Syntax of a problem file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -69,6 +69,20 @@ pub fn is_sweep(document: &SpannedValue) -> bool {
     !is_problem(document) && SWEEP_FIELDS.iter().any(has)
 }
 
+/// Whether a document is a result that emab wrote: a run, an arena, a sweep, or a shard of one.
+pub fn is_result(document: &SpannedValue) -> bool {
+    let has = |name: &str| document.field(name).is_some();
+    let part = ["problem_hash", "problems", "cells"].into_iter().any(has);
+    !is_problem(document) && (has("version") && part || has("sha256") && has("body"))
+}
+
+/// The error that a file is a result, where another file is needed.
+pub fn result_not(needed: &str) -> Diagnostic {
+    let message = format!("this is a result of emab, and {needed} is needed");
+    let help = "`emab report` and `emab plot` read the folder of a result; in that of a run, problem.json is its problem";
+    Diagnostic::without_span(message).help(help)
+}
+
 /// Reads a document; `given` conditions replace those in the file.
 pub(super) fn read(
     file: &str,
@@ -76,6 +90,9 @@ pub(super) fn read(
     tree: &Arc<SpannedValue>,
     given: Option<&Conditions>,
 ) -> Result<ProblemFile, Diagnostic> {
+    if is_result(tree) {
+        return Err(result_not("a problem file"));
+    }
     if is_sweep(tree) {
         let message = "this is a sweep file, and a problem file is needed";
         let problem = tree.field("problem").map(|node| &node.kind);

@@ -24,13 +24,19 @@ pub(super) fn blocks(background: &RunBackground) -> Vec<Block> {
     if background.soundness.is_empty() {
         return Vec::new();
     }
+    let conditions = background.problem.file.conditions();
+    let sound = "sound: what it assumes covers the noise and the feedback of this problem";
+    let sound = match conditions.is_none() {
+        true => sound.into(),
+        false => format!(
+            "{sound}, and its proof covers {conditions}; no theorem bounds the regret under conditions"
+        ),
+    };
     let row = |one: &Soundness| {
-        let finding = match (one.warnings.is_empty(), one.has_guarantee) {
+        let finding = match (one.warnings.is_empty(), one.has_proved_bounds) {
             (false, _) => one.warnings.join("; "),
-            (true, true) => {
-                "sound: what it assumes covers the noise and the feedback of this problem".into()
-            }
-            (true, false) => "it has no guarantee to check".into(),
+            (true, true) => sound.clone(),
+            (true, false) => "no confidence bounds are proved for it".into(),
         };
         vec![one.label.clone(), finding, one.assumed.join("; ")]
     };
@@ -40,8 +46,8 @@ pub(super) fn blocks(background: &RunBackground) -> Vec<Block> {
         header.truncate(2);
         rows.iter_mut().for_each(|row| row.truncate(2));
     }
-    let text = "Whether the confidence width of each learner covers the variation of the problem: its noise, and how far one feedback moves \
-                the next expected reward. The guarantee of a learner holds only if it does.";
+    let text = "Whether the confidence width of each learner covers the variation of the problem (its noise, and how far one feedback moves \
+                the next expected reward) and its conditions. The guarantee of a learner holds only if it does.";
     vec![
         Block::Heading("Soundness".into()),
         Block::Text(text.into()),

@@ -76,12 +76,13 @@ fn warnings(
         config.for_episodes(episodes).ok()
     });
     let configs: Vec<LearnerConfig> = configs.collect();
-    let words = match unsound_by_learner(&model, None, &configs) {
+    let words = match unsound_by_learner(&model, file.conditions(), None, &configs) {
         Ok(words) => words,
         Err(error) => return vec![(None, format!("not checked: {error}"))],
     };
     let all = configs.iter().zip(words);
-    let all = all.filter_map(|(config, words)| Some((config.label(), words?)));
+    let all =
+        all.flat_map(|(config, words)| words.into_iter().map(|words| (config.label(), words)));
     let all = all.map(|(label, words)| match words.strip_prefix("warning: ") {
         Some(warning) => {
             let own = warning.strip_prefix(label);

@@ -10,7 +10,7 @@ use emab::conformance::ReachSummary;
 use emab::learners::{LearnerConfig, MAX_FIXED_OUTCOMES};
 use emab::oracle::Solution;
 use emab::theory::Bounds;
-use emab::{Environment, Problem};
+use emab::{Conditions, Environment, Problem};
 use emab_problem::ProblemFile;
 
 use crate::experiment::BuildError;
@@ -47,13 +47,13 @@ impl ProblemSummary {
     }
 }
 
-/// Whether the confidence width of a learner covers a problem.
+/// Whether the confidence width of a learner covers a problem and its conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Soundness {
     /// The learner's label.
     pub label: String,
-    /// Whether it has a guarantee that `emab verify` checks.
-    pub has_guarantee: bool,
+    /// Whether its confidence bounds are proved.
+    pub has_proved_bounds: bool,
     /// Why its width is not sound, or cannot be decided.
     pub warnings: Vec<String>,
     /// The parameters that it assumes.
@@ -99,7 +99,8 @@ impl RunBackground {
             return Ok(background);
         };
         for config in &configs {
-            background.soundness.push(soundness(&problem, config)?);
+            let soundness = soundness(&problem, &result.conditions, config)?;
+            background.soundness.push(soundness);
         }
         if result.conditions.is_none() && background.problem.solution.is_some() {
             background.bounds = bounds(&problem, &configs, result.episodes);
@@ -108,8 +109,12 @@ impl RunBackground {
     }
 }
 
-fn soundness(problem: &Arc<Problem>, config: &LearnerConfig) -> Result<Soundness, BuildError> {
-    let warnings = unsound_learners(problem, None, std::slice::from_ref(config));
+fn soundness(
+    problem: &Arc<Problem>,
+    conditions: &Conditions,
+    config: &LearnerConfig,
+) -> Result<Soundness, BuildError> {
+    let warnings = unsound_learners(problem, conditions, None, std::slice::from_ref(config));
     let warnings = warnings.map_err(crate::SimError::from)?;
     let label = config.label();
     let plain = |words: String| {
@@ -120,7 +125,7 @@ fn soundness(problem: &Arc<Problem>, config: &LearnerConfig) -> Result<Soundness
     };
     Ok(Soundness {
         label: label.into(),
-        has_guarantee: config.entry().has_guarantee,
+        has_proved_bounds: config.has_proved_bounds(),
         warnings: warnings.into_iter().map(plain).collect(),
         assumed: assumed_words(config).into_iter().map(plain).collect(),
     })

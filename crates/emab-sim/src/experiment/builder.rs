@@ -280,7 +280,7 @@ impl ExperimentBuilder {
 
 impl Experiment {
     /// Notes on assumed parameters, and warnings on learners whose confidence widths do not cover the variation of the
-    /// problem.
+    /// problem or its conditions.
     pub fn warnings(&self) -> Result<Vec<String>, SimError> {
         let mut words: Vec<String> = Vec::new();
         for config in &self.learners {
@@ -290,7 +290,12 @@ impl Experiment {
             1 => Some(self.environment.environment()),
             _ => None,
         };
-        let unsound = soundness::unsound_learners(&self.problem, environment, &self.learners)?;
+        let unsound = soundness::unsound_learners(
+            &self.problem,
+            &self.scenario.conditions,
+            environment,
+            &self.learners,
+        )?;
         words.extend(unsound);
         Ok(words)
     }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::results::{Guarantee, Power, ViolationCount};
+use crate::results::{Guarantee, Power, ViolationCount, fixed};
 use emab::environment::{RegretEstimator, ScenarioError};
 use emab::learners::LearnerConfig;
 use emab::oracle::{Gaps, LargestRegret, Optimal, OracleError};
@@ -130,7 +130,7 @@ pub struct VerificationResult {
     pub max_regret: f64,
     /// Theorem 1, if it applies to this learner.
     pub theorem1: Option<Bound>,
-    /// The most regret that any learner can have in as many episodes, but with probability `delta`.
+    /// What the regret of no learner exceeds in as many episodes, but with probability `delta`.
     pub largest_regret: f64,
     /// Whether the theorem covers the problem: every choice that it does not count has no regret.
     pub covered: bool,
@@ -146,7 +146,7 @@ impl VerificationResult {
     pub fn guarantees(&self) -> Vec<Guarantee> {
         let counts = "no action chosen too often";
         let bound = self.theorem1.unwrap_or_default().map(|bound| match bound {
-            b if b < 1e15 => format!("regret at most {b:.1}"),
+            b if b < 1e15 => format!("regret at most {}", fixed(b, 1)),
             b => format!("regret at most {b:.1e}"),
         });
         let all = [

@@ -47,6 +47,16 @@ impl Missing {
         self.0.is_empty()
     }
 
+    /// The number of probabilities; 0 if nothing is missing.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether the probability depends on the feedback.
+    pub fn depends_on_feedback(&self) -> bool {
+        self.0.windows(2).any(|two| two[0] != two[1])
+    }
+
     /// The probability after a feedback.
     pub fn after(&self, feedback: usize) -> f64 {
         let place = match self.0.len() {

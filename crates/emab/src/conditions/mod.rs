@@ -139,6 +139,20 @@ impl Conditions {
         }
     }
 
+    /// Whether it depends on the feedback of a step if its gain `R_{t+1} - C_t` is known.
+    ///
+    /// ```
+    /// use emab::Conditions;
+    /// let depends = |texts: &[&str]| Conditions::default().with(texts.iter().copied()).unwrap().hide_gains_by_feedback();
+    /// assert!(depends(&["missing_costs=0:0.5"]) && depends(&["missing_rewards=0:0.5"]));
+    /// assert!(!depends(&["missing_costs=0.5"]) && !depends(&["missing_costs=0:0.5", "missing_rewards=0.5:0"]));
+    /// ```
+    pub fn hide_gains_by_feedback(&self) -> bool {
+        let (costs, rewards) = (&self.missing_costs, &self.missing_rewards);
+        let known = |f: usize| (1.0 - costs.after(f)) * (1.0 - rewards.after(f));
+        (1..costs.len().max(rewards.len())).any(|f| known(f) != known(0))
+    }
+
     /// Checks that missing costs and rewards have one probability, or as many as feedbacks; the error has the name.
     pub fn check_missing(&self, feedbacks: usize) -> Result<(), (&'static str, ParameterError)> {
         for (name, missing) in [

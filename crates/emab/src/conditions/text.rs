@@ -6,19 +6,19 @@ use super::{Conditions, Delay, Drift, DriftTiming, Missing, Probability};
 use crate::input::{did_you_mean, parse_count};
 use crate::parameter::ParameterError;
 
-/// The keys.
-const KEYS: [&str; 8] = [
-    "delay",
-    "open",
-    "dropout",
-    "lost",
-    "missing_costs",
-    "missing_rewards",
-    "override",
-    "drift",
-];
-
 impl Conditions {
+    /// The names of the conditions in a text and in a problem file.
+    pub const KEYS: [&str; 8] = [
+        "delay",
+        "open",
+        "dropout",
+        "lost",
+        "missing_costs",
+        "missing_rewards",
+        "override",
+        "drift",
+    ];
+
     /// These conditions with some replaced; each text is KEY=VALUE.
     ///
     /// A delay is `20`, `geometric:20`, `batches:50` or `none`; missing costs are `0.2`, or `0:0.8` by feedback; a drift `p:0.4@5000` or `p:0.4@2000-8000`, or `none`.
@@ -66,8 +66,8 @@ impl Conditions {
                     }
                 }
                 _ => {
-                    let near = did_you_mean(key, KEYS);
-                    let rule = format!("be one of {}{near}", KEYS.join(", "));
+                    let near = did_you_mean(key, Self::KEYS);
+                    let rule = format!("be one of {}{near}", Self::KEYS.join(", "));
                     return Err(ParameterError::new(key, rule, quoted(text)));
                 }
             }
@@ -96,7 +96,13 @@ fn probability(name: &str, text: &str) -> Result<Probability, ParameterError> {
 }
 
 fn missing(name: &str, text: &str) -> Result<Missing, ParameterError> {
-    let each = text.split(':').map(|part| number(name, part));
+    let probability = |part: &str| {
+        let rule =
+            "be a probability, or one for each feedback with `:` between them, such as 0:0.8";
+        let number = part.trim().parse();
+        number.map_err(|_| ParameterError::new(name, rule, quoted(text)))
+    };
+    let each = text.split(':').map(probability);
     Missing::new(name, &each.collect::<Result<Vec<_>, _>>()?)
 }
 
@@ -214,8 +220,9 @@ open=2e6 | `open` must be a whole number from 1 to 1000000, got 2000000
 open=-1 | from 1 to 1000000, got `-1`
 dropout=1 | `dropout` must lie in [0, 1), got 1
 missing_costs=0:1 | `missing_costs` must lie in [0, 1), got 1
-missing_costs=0:often | `missing_costs` must be a number, got `often`
-missing_rewards= | `missing_rewards` must be a number, got ``
+missing_costs=0:often | `missing_costs` must be a probability, or one for each feedback with `:` between them, such as 0:0.8, got `0:often`
+missing_costs=0.1,0.2 | `missing_costs` must be a probability, or one for each feedback with `:` between them, such as 0:0.8, got `0.1,0.2`
+missing_rewards= | `missing_rewards` must be a probability, or one
 override=often | `override` must be a number, got `often`
 drift=p | `drift` must be PARAMETER:TO@EPISODE
 drift=p:inf@10 | `to` must be a finite number, got inf

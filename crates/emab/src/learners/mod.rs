@@ -11,7 +11,7 @@ pub use algorithms::policy::{MAX_FIXED_OUTCOMES, Policy};
 pub use algorithms::random::Random;
 pub use algorithms::ucb1::{MAX_ARMS, TooManyArms, Ucb1};
 pub use registry::catalogue::{CATALOGUE, LearnerConfig};
-pub use registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry};
+pub use registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry, ProvedBounds};
 pub use registry::error::LearnerError;
 pub use registry::parameter::{LearnerDefaults, Parameter, ParameterValue};
 pub use support::certificate::{Withheld, shortfall};

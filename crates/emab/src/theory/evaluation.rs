@@ -10,7 +10,9 @@ use super::{
 };
 use crate::learners::FeedBalParameters;
 use crate::model::Problem;
-use crate::oracle::{Gaps, Optimal, OracleError, Pairs, Triplet, Variation};
+use crate::oracle::{
+    Benchmark, Gaps, LargestRegret, Optimal, OracleError, Pairs, Triplet, Variation,
+};
 use crate::spec::Spec;
 use crate::width::{Coefficients, WidthKind};
 
@@ -24,7 +26,7 @@ use crate::width::{Coefficients, WidthKind};
 /// let model = Model::new(|_t, _x, _a, _f| 0.5, |t, x, _a, _f| if t == 1 { 0.45 } else { x as f64 });
 /// let parameters = FeedBalParameters::new(0.25, 0.01).unwrap();
 /// let bounds = Bounds::new(Arc::new(Problem::new("coin", spec, model)), &parameters, 1000).unwrap();
-/// assert!(bounds.theorem1.derived > bounds.trivial); // not informative yet
+/// assert!(bounds.theorem1.derived > bounds.largest_regret); // not informative yet
 /// assert!(bounds.informative_from_episode.unwrap() > 1000);
 /// ```
 #[derive(Clone, Debug, Serialize)]
@@ -66,9 +68,11 @@ pub struct Bounds {
     pub theorem2: Bound,
     /// Corollary 2, at `delta = 1 / episodes`; a bound only where Assumption 2 holds.
     pub corollary2: Bound,
-    /// The trivial bound: episodes times `omega_max`.
+    /// The trivial bound on expected regret: episodes times `omega_max`. Theorem 2 and Corollary 2 are vacuous from it on.
     pub trivial: f64,
-    /// The first number of episodes after which Theorem 1 as derived is below the trivial bound.
+    /// What the regret of no learner exceeds but with probability `delta`. Theorem 1 is vacuous from it on.
+    pub largest_regret: f64,
+    /// The first number of episodes after which Theorem 1 as derived is not vacuous.
     pub informative_from_episode: Option<u64>,
     /// The same for each statement and reading.
     pub informative_from: Informative,
@@ -133,6 +137,7 @@ impl Bounds {
         let spec = problem.spec().clone();
         let name = problem.name().to_owned();
         let variation = Variation::of(&mut Pairs::new(problem.clone())?, Optimal::LIMIT)?;
+        let largest = LargestRegret::of(&mut Benchmark::new(problem.clone())?)?;
         let gaps = Gaps::new(problem, parameters.stop_bias)?;
         let premises = Premises {
             gaps: &gaps,
@@ -145,16 +150,21 @@ impl Bounds {
             violations: broken.iter().map(place).collect(),
         };
         let theorem1 = theorem1(&premises, delta);
-        let from2 = Onset::of(&gaps, |n| theorem2(&premises, n));
+        let expected = |n| trivial(&gaps, n);
+        let from2 = Onset::of(|n| theorem2(&premises, n), expected);
         let informative_from = Informative {
-            theorem1: Onset::of(&gaps, |_| theorem1),
+            // It bounds the regret of a run, the others its expectation.
+            theorem1: Onset::of(|_| theorem1, |n| largest.in_episodes(n, delta)),
             theorem2: from2,
             corollary2: Onset {
                 tight: from2.tight, // in the tight reading both are one
-                ..Onset::of(&gaps, |n| Bound {
-                    tight: 0.0,
-                    ..corollary2(&premises, n)
-                })
+                ..Onset::of(
+                    |n| Bound {
+                        tight: 0.0,
+                        ..corollary2(&premises, n)
+                    },
+                    expected,
+                )
             },
         };
         Ok(Bounds {
@@ -177,6 +187,7 @@ impl Bounds {
             theorem2: theorem2(&premises, episodes),
             corollary2: corollary2(&premises, episodes),
             trivial: trivial(&gaps, episodes),
+            largest_regret: largest.in_episodes(episodes, delta),
             informative_from_episode: informative_from.theorem1.derived,
             informative_from,
             triplets: gaps
@@ -210,17 +221,17 @@ impl TripletAt {
 
 impl Onset {
     /// As printed and as derived they are `constant + slope * log n`: two values determine them.
-    fn of(gaps: &Gaps, bound: impl Fn(u64) -> Bound) -> Onset {
+    fn of(bound: impl Fn(u64) -> Bound, most: impl Fn(u64) -> f64) -> Onset {
         const FAR: u64 = 1 << 40;
         let (one, far) = (bound(1), bound(FAR));
         let reading = |of: fn(Bound) -> f64| {
             let slope = (of(far) - of(one)) / libm::log(FAR as f64);
-            informative_from(gaps, |n| of(one) + slope * libm::log(n as f64))
+            informative_from(|n| of(one) + slope * libm::log(n as f64), &most)
         };
         Onset {
             printed: reading(|bound| bound.printed),
             derived: reading(|bound| bound.derived),
-            tight: informative_from(gaps, |n| bound(n).tight),
+            tight: informative_from(|n| bound(n).tight, &most),
         }
     }
 }

@@ -31,7 +31,7 @@
 //! // Stopping is the only mistake and costs its gap, so that Corollary 2 is l_max times the sum of Theorem 2.
 //! let (two, corollary) = (theorem2(&premises, 1000).derived, corollary2(&premises, 1000).derived);
 //! assert!((corollary - 0.05 - 2.0 * (two - 0.05)).abs() < 1e-9);
-//! let first = informative_from(&gaps, |_n| bound.derived).unwrap();
+//! let first = informative_from(|_n| bound.derived, |n| trivial(&gaps, n)).unwrap();
 //! assert!(trivial(&gaps, first) > bound.derived && trivial(&gaps, first - 1) <= bound.derived);
 //! ```
 

@@ -67,11 +67,11 @@ pub fn trivial(gaps: &Gaps, episodes: u64) -> f64 {
     episodes as f64 * gaps.omega_max
 }
 
-/// The first number of episodes after which a bound is below [`trivial`]; none if it never is.
+/// The first number of episodes after which a bound is below the `most` that any learner can lose; none if it never is.
 ///
-/// `bound` must not grow faster than a logarithm, so that there is one crossing.
-pub fn informative_from(gaps: &Gaps, bound: impl Fn(u64) -> f64) -> Option<u64> {
-    let says_more = |n: u64| bound(n) < trivial(gaps, n);
+/// `most` must grow linearly, and `bound` not faster than a logarithm, so that there is one crossing.
+pub fn informative_from(bound: impl Fn(u64) -> f64, most: impl Fn(u64) -> f64) -> Option<u64> {
+    let says_more = |n: u64| bound(n) < most(n);
     let mut high = 1;
     while !says_more(high) {
         if high >= 1 << 62 {

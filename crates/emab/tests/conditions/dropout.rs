@@ -122,3 +122,41 @@ fn paired_regret_is_unbiased_with_dropout() {
     let off = value - gain.mean() - regret.mean();
     assert!(off.abs() < 4.5 * error, "{off} {error}");
 }
+
+/// Good feedback ends the episode at step 2, bad feedback goes on and may drop out once more: among the gains of step 1 that
+/// FeedBAL knows, good feedback is over-represented. A learner that counts all feedback is not affected.
+#[test]
+fn dropout_biases_a_mean_of_gains_and_no_counts_of_feedback() {
+    let spec = Spec::numbered(3, 2, 1, 2).unwrap();
+    let spec = spec.transition(|_t, _x, _a, f| f as f64);
+    let reward = |t, x, _a, _f| match t {
+        1 => 0.0,
+        2 => x as f64,
+        _ => 0.6,
+    };
+    let problem = Arc::new(Problem::new(
+        "longer after bad feedback",
+        spec,
+        Model::new(|_t, _x, _a, _f| 0.5, reward),
+    ));
+    let estimate = |learner: &str| {
+        let text = format!("{learner},sigma2=0.01,feedback_spread=1");
+        let config = LearnerConfig::parse(&text, &LearnerDefaults::default()).unwrap();
+        let mut learner = config.build(problem.spec(), None).unwrap();
+        let mut conditioned = begun(&problem, &["dropout=0.5"], 10_000, (1, 0));
+        for _ in 0..10_000 {
+            conditioned.play(&mut *learner).unwrap();
+        }
+        let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+        (estimate.mean, (estimate.mean - 0.5).abs() <= estimate.width)
+    };
+    let (mean, covered) = estimate("feedbal:width=sound");
+    assert!((mean - 2.0 / 3.0).abs() < 0.03 && !covered, "{mean}");
+    for learner in [
+        "feedbal-model:width=joint",
+        "feedbal-pooled:target=benchmark",
+    ] {
+        let (mean, covered) = estimate(learner);
+        assert!((mean - 0.5).abs() < 0.03 && covered, "{learner}: {mean}");
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use emab::Conditions;
 use emab::input::{did_you_mean, nearest};
 use emab::learners::LearnerConfig;
 use emab_problem::{Format, ProblemFile, hex};
@@ -163,8 +164,10 @@ impl Sweep {
             let problem = first.cell.problem.problem().map_err(|e| wrong(e.into()))?;
             let configs: Vec<LearnerConfig> =
                 cells.iter().map(|cell| cell.cell.learner.clone()).collect();
-            let warnings = crate::soundness::unsound_by_learner(&problem, None, &configs)
-                .map_err(|error| wrong(crate::SimError::from(error).into()))?;
+            let conditions = first.cell.problem.conditions();
+            let warnings =
+                crate::soundness::unsound_by_learner(&problem, conditions, None, &configs)
+                    .map_err(|error| wrong(crate::SimError::from(error).into()))?;
             for (cell, words) in cells.iter().zip(warnings) {
                 let assumed = crate::soundness::assumed_words(&cell.cell.learner);
                 let all = assumed.into_iter().chain(words);
@@ -360,6 +363,7 @@ fn with_values(
     for (key, value) in values {
         let Key::Problem(path) = key else { continue };
         let value = serde_json::json!(value);
+        add_condition(&mut document, path);
         let Some(found) = find(&mut document, path) else {
             let parameters = document.get("parameters").and_then(|p| p.as_object());
             let names = parameters.map(|p| p.keys().cloned().collect::<Vec<_>>());
@@ -377,6 +381,15 @@ fn with_values(
                 ),
             ));
         };
+        let kind = match found {
+            serde_json::Value::Array(_) => "a list",
+            serde_json::Value::Object(_) => "a table",
+            _ => "",
+        };
+        if !kind.is_empty() {
+            let what = format!("is {kind} in the problem, and a sweep replaces single values only");
+            return Err(file.wrong(key, what));
+        }
         // An integer is written without a decimal point: 10.0 states would be rejected.
         *found = match value.as_f64() {
             Some(n) if n.fract() == 0.0 && n.abs() < 9e15 => serde_json::json!(n as i64),
@@ -389,6 +402,17 @@ fn with_values(
     }
     let changed = ProblemFile::parse_as(Format::Json, place, &document.to_string());
     changed.map_err(|error| failed(place, error.into()))
+}
+
+/// Adds a condition that the problem does not set, so that it can be varied: a value of its own, without effect at 0.
+fn add_condition(document: &mut serde_json::Value, path: &[String]) {
+    let [section, name] = path else { return };
+    if section == "conditions" && name != "drift" && Conditions::KEYS.contains(&name.as_str()) {
+        let conditions = &mut document["conditions"];
+        if conditions.get(name).is_none() {
+            conditions[name] = serde_json::Value::Null;
+        }
+    }
 }
 
 /// Finds a value in a problem file: a parameter by its name, any value by its path.
@@ -408,7 +432,7 @@ fn find<'a>(
     for name in path {
         at = at.get_mut(name)?;
     }
-    (!at.is_object() && !at.is_array()).then_some(at)
+    Some(at)
 }
 
 /// The path to a value that is nearest to one that does not exist: a parameter, or a value in the table that the path leads to.
@@ -418,6 +442,10 @@ fn nearest_path(
     parameters: &[String],
 ) -> Option<String> {
     let (last, above) = path.split_last()?;
+    if above == ["conditions"] {
+        let near = nearest(last, Conditions::KEYS)?;
+        return Some(format!("conditions.{near}"));
+    }
     let mut at = document;
     for name in above {
         at = at.get(name)?;

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use emab::input::parse_count;
 use emab_problem::document::{
-    Diagnostic, Fields, SpannedKey, SpannedValue, ValueKind, is_problem, number, parse, text,
+    Diagnostic, Fields, SpannedKey, SpannedValue, ValueKind, is_problem, is_result, number, parse,
+    result_not, text,
 };
 use emab_problem::{Format, ReadError};
 use thiserror::Error;
@@ -137,6 +138,9 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&self, tree: &SpannedValue) -> Result<SweepFile, Diagnostic> {
         let file = self.file;
+        if is_result(tree) {
+            return Err(result_not("a sweep file"));
+        }
         if is_problem(tree) {
             let message = "this is a problem file, and a sweep file is needed";
             let help = format!(

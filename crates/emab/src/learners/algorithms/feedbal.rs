@@ -26,7 +26,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "FeedBAL",
     about: "upper confidence bounds on the gain of each action, by step and state",
     reference: "Tekin, van der Schaar, Episodic Multi-armed Bandits, Algorithm 2",
-    has_guarantee: true,
+    proved_bounds: ProvedBounds::Verified,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
         Parameter::new("sigma2", "0.25")

@@ -27,6 +27,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "FeedBAL-lookahead",
     about: "FeedBAL with several steps of lookahead; with depth = horizon it targets the optimal policy",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
+    proved_bounds: ProvedBounds::Unverified,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
         Parameter::new("depth", "horizon")

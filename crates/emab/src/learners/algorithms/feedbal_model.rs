@@ -37,7 +37,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "FeedBAL-model",
     about: "FeedBAL with gains estimated through the feedback distribution and rewards pooled over all visits of a pair",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
-    has_guarantee: true,
+    proved_bounds: ProvedBounds::Verified,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
         SIGMA2,

@@ -50,7 +50,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     title: "FeedBAL-pooled",
     about: "FeedBAL with values estimated through the feedback distribution and an index by their variance; allows for choices in flight",
     reference: "emab, docs/theory.md; after Tekin, van der Schaar",
-    has_guarantee: true,
+    proved_bounds: ProvedBounds::Verified,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
         Parameter::new("target", "optimal")

@@ -10,7 +10,7 @@ pub(crate) mod prelude {
     pub(crate) use crate::learner::{Estimate, Learner};
     pub(crate) use crate::learners::LearnerError;
     pub(crate) use crate::learners::registry::entry::{
-        Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry,
+        Access, Build, BuiltLearner, ChoiceBasis, LearnerEntry, ProvedBounds,
     };
     pub(crate) use crate::learners::registry::parameter::Parameter;
     pub(crate) use crate::parameter::{Delta, FeedbackSpread, ParameterError, Sigma2};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::entry::{Access, Build, BuiltLearner, LearnerEntry};
+use super::entry::{Access, Build, BuiltLearner, LearnerEntry, ProvedBounds};
 use super::parameter::{LearnerDefaults, ParameterValue, resolve};
 use super::settings::Settings;
 use crate::learner::Learner;
@@ -48,6 +48,7 @@ impl fmt::Debug for UserDefined {
 /// use emab::learners::{LearnerConfig, LearnerDefaults};
 /// let config = LearnerConfig::parse("feedbal:sigma2=0.05", &LearnerDefaults::default()).unwrap();
 /// assert_eq!(config.label(), "feedbal:sigma2=0.05");
+/// assert_eq!(LearnerConfig::parse("feedbal:", &LearnerDefaults::default()).unwrap().label(), "feedbal");
 /// let wrong = LearnerConfig::parse("feedball", &LearnerDefaults::default()).unwrap_err();
 /// assert_eq!(wrong.to_string(), "unknown learner `feedball` (did you mean `feedbal`?); `emab learners` lists them");
 /// ```
@@ -143,6 +144,10 @@ impl LearnerConfig {
     pub fn parse(text: &str, defaults: &LearnerDefaults) -> Result<LearnerConfig, LearnerError> {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let name = name.trim();
+        let text = match settings.trim() {
+            "" => name, // `feedbal:` is `feedbal`
+            _ => text.trim(),
+        };
         let entry = CATALOGUE.iter().find(|entry| entry.name == name);
         let entry = entry
             .copied()
@@ -172,7 +177,7 @@ impl LearnerConfig {
         let (values, assumed) = resolve(entry.parameters, &given, defaults);
         Ok(LearnerConfig {
             entry,
-            text: text.trim().into(),
+            text: text.into(),
             values,
             assumed,
             defaults: *defaults,
@@ -273,12 +278,34 @@ impl LearnerConfig {
         }
     }
 
-    /// The probability with which some of its confidence bounds may fail. Fails for learners without that guarantee.
+    /// The probability with which some of its confidence bounds may fail. Fails where `emab verify` checks none.
+    ///
+    /// ```
+    /// use emab::learners::{LearnerConfig, LearnerDefaults};
+    /// let config = |text| LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
+    /// assert_eq!(config("feedbal-model:delta=0.05").guaranteed_delta().unwrap().get(), 0.05);
+    /// let error = |text| config(text).guaranteed_delta().unwrap_err().to_string();
+    /// assert_eq!(
+    ///     error("ucb1"),
+    ///     "no confidence bounds are proved for learner `ucb1`; those of `feedbal`, `feedbal-pooled` and `feedbal-model` \
+    ///      can be verified"
+    /// );
+    /// assert_eq!(
+    ///     error("feedbal-lookahead"),
+    ///     "the confidence bounds of learner `feedbal-lookahead` are proved, and a verification does not check them; those of \
+    ///      `feedbal`, `feedbal-pooled` and `feedbal-model` can be verified"
+    /// );
+    /// ```
     pub fn guaranteed_delta(&self) -> Result<Delta, LearnerError> {
-        match self.entry.has_guarantee {
-            true => self.without_forgetting()?.delta(),
-            false => Err(LearnerError::NoGuarantee(self.entry.name)),
+        match self.entry.proved_bounds {
+            ProvedBounds::Verified => self.without_forgetting()?.delta(),
+            other => Err(LearnerError::NotVerified(self.entry.name, other)),
         }
+    }
+
+    /// Whether confidence bounds of its estimates are proved, which is not so once it forgets.
+    pub fn has_proved_bounds(&self) -> bool {
+        self.entry.proved_bounds != ProvedBounds::None && self.without_forgetting().is_ok()
     }
 
     /// Whether [`Learner::estimate`] estimates values under the optimal policy; otherwise it estimates one-step gains.

@@ -89,6 +89,17 @@ impl ChoiceBasis {
     }
 }
 
+/// Whether confidence bounds are proved for the estimates of a learner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProvedBounds {
+    /// No.
+    None,
+    /// Yes, and `emab verify` does not check them.
+    Unverified,
+    /// Yes, and `emab verify` counts the runs that violate them.
+    Verified,
+}
+
 /// One learner of the catalogue.
 pub struct LearnerEntry {
     /// Its name on the command line.
@@ -101,9 +112,8 @@ pub struct LearnerEntry {
     pub reference: &'static str,
     /// What it may read.
     pub access: Access,
-    /// Whether its estimates are guaranteed to stay within their widths with probability `1 - delta`; `emab verify` counts
-    /// violations.
-    pub has_guarantee: bool,
+    /// Whether it is proved that its estimates stay within their bounds with probability `1 - delta`.
+    pub proved_bounds: ProvedBounds,
     /// What its choices depend on with default parameters, see
     /// [`LearnerConfig::chooses_from_tables`](crate::learners::LearnerConfig::chooses_from_tables).
     pub choice_basis: ChoiceBasis,
@@ -120,7 +130,7 @@ impl LearnerEntry {
         about: "",
         reference: "",
         access: Access::Spec,
-        has_guarantee: false,
+        proved_bounds: ProvedBounds::None,
         choice_basis: ChoiceBasis::Asked,
         parameters: &[],
         build: |build| {

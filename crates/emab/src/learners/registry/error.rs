@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::entry::ProvedBounds;
+use super::settings::listed;
 use crate::input::did_you_mean;
 use crate::learners::{CATALOGUE, TooManyArms};
 use crate::oracle::OracleError;
@@ -59,7 +61,10 @@ pub enum LearnerError {
         "the paper's bounds do not cover learner `{0}` with these parameters; they cover `feedbal` with width=paper or sound"
     )]
     NoBounds(&'static str),
-    /// It has no guaranteed confidence bounds. Logs record this text, so it does not change.
+    /// A verification checks no confidence bounds of it.
+    #[error("{}; those of {} can be verified", unverified(.0, *.1), verified())]
+    NotVerified(&'static str, ProvedBounds),
+    /// It has no confidence bounds that can be certified. Logs record this text, so it does not change.
     #[error(
         "learner `{0}` promises nothing that could be checked; `feedbal` and `feedbal-model` do"
     )]
@@ -118,6 +123,22 @@ impl LearnerError {
                 | LearnerError::Sequences(..)
         )
     }
+}
+
+fn unverified(learner: &str, bounds: ProvedBounds) -> String {
+    match bounds {
+        ProvedBounds::None => format!("no confidence bounds are proved for learner `{learner}`"),
+        _ => format!(
+            "the confidence bounds of learner `{learner}` are proved, and a verification does not check them"
+        ),
+    }
+}
+
+/// The learners whose bounds a verification checks.
+fn verified() -> String {
+    let all = CATALOGUE.iter();
+    let verified = all.filter(|entry| entry.proved_bounds == ProvedBounds::Verified);
+    listed(verified.map(|entry| entry.name), "and")
 }
 
 fn it_has(known: &[&'static str]) -> String {

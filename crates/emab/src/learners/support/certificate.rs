@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::learner::Learner;
 use crate::learners::registry::settings::listed;
 use crate::learners::support::tabular::TransitionGraph;
-use crate::learners::{LearnerConfig, LearnerError};
+use crate::learners::{LearnerConfig, LearnerError, ProvedBounds};
 use crate::parameter::{Delta, FeedbackSpread};
 use crate::spec::{Action, Spec, format_number};
 use crate::width::WidthKind;
@@ -92,7 +92,10 @@ impl LearnerConfig {
     /// ```
     pub fn certified(&self, spec: &Spec) -> Result<Delta, Withheld> {
         let (learner, settings) = (self.entry().name, self.settings());
-        if self.entry().has_guarantee && settings.is_word("delta", "1/n") {
+        if self.entry().proved_bounds != ProvedBounds::Verified {
+            return Err(LearnerError::NoGuarantee(learner).into());
+        }
+        if settings.is_word("delta", "1/n") {
             return Err(Withheld::Endless(learner));
         }
         let delta = self.guaranteed_delta()?;
