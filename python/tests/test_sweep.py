@@ -175,3 +175,8 @@ def test_a_sweep_warns_once_of_each_kind():
     with pytest.warns(emab.SoundnessWarning, match="1 more cell has the same warning") as caught:
         emab.sweep(fields)
     assert len(caught) == 1
+
+
+def test_a_value_that_makes_the_problem_invalid_is_an_error_of_the_problem():
+    with pytest.raises(emab.ProblemError, match=r"the problem with problem\.p = 1\.8 is invalid: `feedback`"):
+        emab.sweep({"problem": "resource", "grid": {"problem.p": [1.8]}})

@@ -310,7 +310,7 @@ fn start(node: &SpannedValue, spec: Spec) -> Result<Spec, Diagnostic> {
             SpecError::RepeatedStart { got } => {
                 let name = names.name(got);
                 let message = format!("`start` must list each state once, got `{name}` twice");
-                (Some(got), "listed twice: remove one", message)
+                (Some(got), "remove one", message)
             }
             _ => {
                 let label = "list the states that an episode may begin in";
