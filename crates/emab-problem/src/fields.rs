@@ -126,7 +126,7 @@ pub(crate) fn names(
             return wrong("a name must not be empty nor hold quotes or control characters");
         }
         if !seen.insert(name.clone()) {
-            return wrong(&format!("`{name}` is listed twice"));
+            return wrong(&format!("`{name}` is listed twice; remove one"));
         }
         list.push(name);
     }
