@@ -71,7 +71,18 @@ pub fn text(node: &SpannedValue, field: &str) -> Result<String, Diagnostic> {
 pub fn number(node: &SpannedValue, field: &str) -> Result<f64, Diagnostic> {
     match node.kind {
         ValueKind::Number(value) => Ok(value),
-        _ => Err(node.wrong_type(format!("`{field}` must be a number"))),
+        _ => Err(no_number(node, format!("`{field}` must be a number"))),
+    }
+}
+
+/// The error that a value is not a number.
+fn no_number(node: &SpannedValue, rule: String) -> Diagnostic {
+    let wrong = node.wrong_type(rule);
+    match &node.kind {
+        ValueKind::Text(text) if text.parse::<f64>().is_ok() => {
+            wrong.help("write it without quotes")
+        }
+        _ => wrong,
     }
 }
 
@@ -91,7 +102,7 @@ pub(crate) fn count(
         ValueKind::Number(value) => {
             Err(node.out_of_range(format!("{rule}, got {}", format_number(value))))
         }
-        _ => Err(node.wrong_type(rule)),
+        _ => Err(no_number(node, rule)),
     }
 }
 

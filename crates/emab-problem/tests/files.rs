@@ -322,7 +322,7 @@ horizon = 3 -> horizon = 0 | 2:11 | from 1 to 1000000, got 0
 horizon = 3 -> horizon = 2.5 | 2:11 | whole number & 2.5
 horizon = 3 -> horizon = -3 | 2:11 | a whole number from 1 to 1000000, got -3
 horizon = 3 -> horizon = 99999999999999999999 | 2:11 | a whole number from 1 to 1000000, got 1e20
-horizon = 3 -> horizon = "3" | 2:11 | a whole number from 1 to 1000000 & got the text `3`
+horizon = 3 -> horizon = "3" | 2:11 | a whole number from 1 to 1000000 & got the text `3` & write it without quotes
 horizon = 3 ->  |  | has no `horizon`
 "toss" -> "stop" | 4:12 | `stop` always exists
 "toss" -> "p" | 4:11 | also a parameter
