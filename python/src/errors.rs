@@ -51,6 +51,7 @@ pub fn sweep(error: SweepError) -> PyErr {
             let text = error.render(false);
             invalid(text.strip_prefix("error: ").unwrap_or(&text))
         }
+        SweepError::Problem(error) => read(&error),
         other => invalid(other),
     }
 }

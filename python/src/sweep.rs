@@ -42,8 +42,9 @@ impl Sweep {
         };
         let inner = py.detach(|| {
             let inner = emab_sim::compare::sweep::Sweep::new(sweep, &problem)?;
-            let mut cells = inner.cells.iter().filter(|_| check);
-            cells.try_for_each(|cell| cell.check())?;
+            if check {
+                inner.check(&problem)?;
+            }
             Ok::<_, SweepError>(inner)
         });
         let inner = inner.map_err(errors::sweep)?;

@@ -180,3 +180,8 @@ def test_a_sweep_warns_once_of_each_kind():
 def test_a_misspelt_table_gets_a_suggestion():
     with pytest.raises(ValueError, match="did you mean `grid`"):
         emab.sweep({"problem": "resource", "grd": {"problem.p": [0.2]}})
+
+
+def test_a_value_that_makes_the_problem_invalid_is_an_error_of_the_problem():
+    with pytest.raises(emab.ProblemError, match=r"the problem with problem\.p = 1\.8 is invalid: `feedback`"):
+        emab.sweep({"problem": "resource", "grid": {"problem.p": [1.8]}})

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
-use emab::input::parse_count;
+use emab::input::{did_you_mean, parse_count};
 use emab_server::store::Address;
 use emab_server::tables::Table;
 use emab_server::tokens::Role;
@@ -98,7 +98,7 @@ pub struct Serve {
     #[arg(long, value_name = "STORE")]
     pub store: Option<Address>,
     /// The address to listen on; port 0 takes a free port.
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8420")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8420", value_parser = socket)]
     pub listen: SocketAddr,
     /// The token file of `emab token` [default: tokens.json in the user's data folder]. With PostgreSQL tokens are in the
     /// database, which takes those of this file at the first start.
@@ -125,13 +125,13 @@ pub struct Serve {
     #[arg(long, value_name = "HEADER", requires = "trusted_proxy")]
     pub person_header: Option<String>,
     /// The address of that proxy; may be repeated. From other addresses the header is ignored.
-    #[arg(long, value_name = "IP", requires = "person_header")]
+    #[arg(long, value_name = "IP", requires = "person_header", value_parser = ip)]
     pub trusted_proxy: Vec<IpAddr>,
     /// Requests per second for each token; 0 means no limit.
     #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = rate, allow_negative_numbers = true)]
     pub rate: u32,
     /// Log level: `error`, `warn`, `info` or `debug` (every request). The log is JSON lines on standard error.
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
     pub log: Level,
 }
 
@@ -274,9 +274,25 @@ pub struct NewToken {
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|error| {
-        format!("{error}; a duration is a number and a unit, such as `90d` or `12h`")
+    humantime::parse_duration(text)
+        .map_err(|_| "a duration is a number and a unit, such as `90d`, `12h` or `30min`".into())
+}
+
+fn level(text: &str) -> Result<Level, String> {
+    text.parse().map_err(|_| {
+        let near = did_you_mean(text, ["error", "warn", "info", "debug"]);
+        format!("a log level is error, warn, info or debug{near}")
     })
+}
+
+fn socket(text: &str) -> Result<SocketAddr, String> {
+    let form = "an address is an IP address and a port, such as 127.0.0.1:8420 or [::1]:8420";
+    text.parse().map_err(|_| form.into())
+}
+
+fn ip(text: &str) -> Result<IpAddr, String> {
+    text.parse()
+        .map_err(|_| "an IP address is needed, such as 10.0.0.4 or ::1".into())
 }
 
 fn role() -> impl TypedValueParser<Value = Role> {

@@ -102,7 +102,7 @@ impl From<SweepFolderError> for CommandError {
 impl From<SweepError> for CommandError {
     fn from(error: SweepError) -> CommandError {
         match error {
-            SweepError::File(error) => CommandError::Problem(error),
+            SweepError::File(error) | SweepError::Problem(error) => CommandError::Problem(error),
             SweepError::Cell(_, BuildError::Simulation(_)) => CommandError::Work(error.to_string()),
             other => CommandError::Input(other.to_string()),
         }

@@ -35,12 +35,46 @@ impl LenientU64 {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 
-    fn read<E: Error>(value: f64) -> Result<LenientU64, E> {
+    fn read<E: Error>(value: f64, least: u64) -> Result<LenientU64, E> {
         LenientU64::from_f64(value).ok_or_else(|| {
             let value = emab::spec::format_number(value);
-            E::custom(format!("must be a whole number from 0 on, got {value}"))
+            E::custom(format!("must be {}, got {value}", WholeNumber { least }))
         })
     }
+}
+
+/// The rule of a whole number, for errors.
+#[derive(Clone, Copy)]
+struct WholeNumber {
+    least: u64,
+}
+
+impl fmt::Display for WholeNumber {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "a whole number from {} to 2^53 - 1", self.least)
+    }
+}
+
+impl Visitor<'_> for WholeNumber {
+    type Value = LenientU64;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{self}")
+    }
+    fn visit_u64<E: Error>(self, value: u64) -> Result<LenientU64, E> {
+        LenientU64::read(value as f64, self.least)
+    }
+    fn visit_i64<E: Error>(self, value: i64) -> Result<LenientU64, E> {
+        LenientU64::read(value as f64, self.least)
+    }
+    fn visit_f64<E: Error>(self, value: f64) -> Result<LenientU64, E> {
+        LenientU64::read(value, self.least)
+    }
+}
+
+/// Reads a number that counts from 1, such as a step. Errors say so; 0 is read, and the request is rejected for it.
+pub fn from_one<'de, D: Deserializer<'de>>(from: D) -> Result<LenientU64, D::Error> {
+    from.deserialize_any(WholeNumber { least: 1 })
 }
 
 impl Serialize for LenientU64 {
@@ -51,24 +85,7 @@ impl Serialize for LenientU64 {
 
 impl<'de> Deserialize<'de> for LenientU64 {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<LenientU64, D::Error> {
-        struct Integer;
-        impl Visitor<'_> for Integer {
-            type Value = LenientU64;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a whole number from 0 on")
-            }
-            fn visit_u64<E: Error>(self, value: u64) -> Result<LenientU64, E> {
-                LenientU64::read(value as f64)
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<LenientU64, E> {
-                LenientU64::read(value as f64)
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<LenientU64, E> {
-                LenientU64::read(value)
-            }
-        }
-        from.deserialize_any(Integer)
+        from.deserialize_any(WholeNumber { least: 0 })
     }
 }
 
@@ -79,13 +96,13 @@ impl<'de> Deserialize<'de> for Name {
             type Value = Name;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a name, or a whole number from 0 on")
+                out.write_str("a name, or a whole number from 0 to 2^53 - 1")
             }
             fn visit_u64<E>(self, value: u64) -> Result<Name, E> {
                 Ok(Name::Index(value))
             }
             fn visit_f64<E: Error>(self, value: f64) -> Result<Name, E> {
-                LenientU64::read(value).map(|LenientU64(value)| Name::Index(value))
+                LenientU64::read(value, 0).map(|LenientU64(value)| Name::Index(value))
             }
             fn visit_str<E>(self, value: &str) -> Result<Name, E> {
                 Ok(Name::Text(value.into()))
@@ -117,7 +134,10 @@ pub(crate) fn full_u64<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Err
     let number = serde_json::Number::deserialize(from)?;
     match (number.as_u64(), number.as_f64()) {
         (Some(value), _) => Ok(value),
-        (None, Some(value)) => LenientU64::read(value).map(|LenientU64(value)| value),
-        (None, None) => Err(D::Error::custom("must be a whole number from 0 on")),
+        (None, Some(value)) => LenientU64::read(value, 0).map(|LenientU64(value)| value),
+        (None, None) => Err(D::Error::custom(format!(
+            "must be {}",
+            WholeNumber { least: 0 }
+        ))),
     }
 }

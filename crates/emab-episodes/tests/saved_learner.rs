@@ -281,8 +281,8 @@ fn rejects_an_invalid_header() {
     // A change of the first line, and the message.
     const CASES: &str = r#"
 "emab_learner":1 -> "emab_learner":2 | the format is 2, written by emab 0.1.0
-"emab_learner":1 -> "emab_learner":"1" | a whole number from 0 on
-"seed":7 -> "seed":-7 | a whole number from 0 on
+"emab_learner":1 -> "emab_learner":"1" | a whole number from 0 to
+"seed":7 -> "seed":-7 | a whole number from 0 to
 "seed":7 -> "seed":7,"seed":8 | `seed` is given twice; remove one
 "seed" -> "sead" | unknown field `sead`
 "horizon":10 -> "horizon":0 | `horizon` must be from 1

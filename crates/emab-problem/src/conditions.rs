@@ -81,7 +81,7 @@ fn delay(node: &SpannedValue) -> Result<Delay, Diagnostic> {
         let message = format!("unknown delay `{named}`");
         let label = "must be fixed, geometric or batches";
         let names = kinds.map(|(name, _)| name);
-        return Err(Diagnostic::at(&kind.span, message, label).suggest(&named, names));
+        return Err(Diagnostic::explained(&kind.span, message, label).suggest(&named, names));
     };
     let fields = Fields::of(node, "this delay", &["kind", takes])?;
     let value = fields.get(takes).ok_or_else(|| {
@@ -172,7 +172,7 @@ fn integer(node: &SpannedValue, field: &str, least: u64) -> Result<u64, Diagnost
         return Ok(value as u64);
     }
     let message = format!(
-        "`{field}` must be a whole number of at least {least}, got {}",
+        "`{field}` must be a whole number from {least} to 9e15, got {}",
         format_number(value)
     );
     Err(node.out_of_range(message))
@@ -217,6 +217,7 @@ pub(crate) fn later_scopes(
                 phases.len()
             ),
             label: "too many changes".into(),
+            explains: false,
             help: Some(format!(
                 "a linear change counts {}, a change at one episode counts 1",
                 Drift::STEPS

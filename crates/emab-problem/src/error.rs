@@ -7,6 +7,8 @@ use std::sync::Arc;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use emab::input::nearest;
 
+use crate::spanned::TABLE;
+
 /// An error in a problem file; displays as a message with the line it points at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
@@ -16,8 +18,10 @@ pub struct ReadError {
     pub message: String,
     /// Label at the marked place.
     pub label: Box<str>,
+    /// Whether the label says what is wrong there, and not only which place it is.
+    pub explains: bool,
     /// Hint, if there is one.
-    pub help: Option<String>,
+    pub help: Option<Box<str>>,
     /// Marked bytes.
     pub span: Option<Range<usize>>,
     pub(crate) text: Arc<str>,
@@ -45,13 +49,20 @@ impl ReadError {
             .annotation(AnnotationKind::Primary.span(start..end).label(&*self.label));
         let mut group = Level::ERROR.primary_title(&self.message).element(snippet);
         if let Some(help) = &self.help {
-            group = group.element(Level::HELP.message(help));
+            group = group.element(Level::HELP.message(&**help));
         }
         let renderer = match colour {
             true => Renderer::styled(),
             false => Renderer::plain(),
         };
         renderer.render(&[group]).to_string()
+    }
+
+    /// The message in one line, without the place.
+    pub fn sentence(&self) -> String {
+        let label = Some(&*self.label).filter(|_| self.explains);
+        let parts = [Some(&*self.message), label, self.help.as_deref()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -72,12 +83,14 @@ pub struct Diagnostic {
     pub message: String,
     /// Label at the marked place.
     pub label: String,
+    /// Whether the label says what is wrong there, and not only which place it is.
+    pub explains: bool,
     /// Hint, if there is one.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error at these bytes.
+    /// An error at these bytes; the label says which place it is.
     pub fn at(
         span: &Range<usize>,
         message: impl Into<String>,
@@ -87,7 +100,20 @@ impl Diagnostic {
             span: Some(span.clone()),
             message: message.into(),
             label: label.into(),
+            explains: false,
             help: None,
+        }
+    }
+
+    /// An error at these bytes; the label says what is wrong there.
+    pub fn explained(
+        span: &Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic {
+            explains: true,
+            ..Diagnostic::at(span, message, label)
         }
     }
 
@@ -117,13 +143,27 @@ impl Diagnostic {
         self
     }
 
+    /// With the words of JSON.
+    pub(crate) fn in_json(self) -> Diagnostic {
+        let replace = |text: String| match text.strip_suffix(TABLE) {
+            Some(rest) => format!("{rest}an object"),
+            None => text,
+        };
+        Diagnostic {
+            message: replace(self.message),
+            label: replace(self.label),
+            ..self
+        }
+    }
+
     /// The error in the file of this name and text.
     pub fn in_file(self, file: &str, text: &Arc<str>) -> ReadError {
         ReadError {
             file: file.into(),
             message: self.message,
             label: self.label.into(),
-            help: self.help,
+            explains: self.explains,
+            help: self.help.map(String::into),
             span: self.span,
             text: text.clone(),
         }

@@ -1,9 +1,10 @@
 //! Typed access to the fields of a section, with errors for unknown fields and wrong types.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
-use emab::Names;
 use emab::spec::format_number;
+use emab::{Names, Spec};
 
 use crate::error::Diagnostic;
 use crate::spanned::{SpannedKey, SpannedValue, ValueKind};
@@ -70,25 +71,38 @@ pub fn text(node: &SpannedValue, field: &str) -> Result<String, Diagnostic> {
 pub fn number(node: &SpannedValue, field: &str) -> Result<f64, Diagnostic> {
     match node.kind {
         ValueKind::Number(value) => Ok(value),
-        _ => Err(node.wrong_type(format!("`{field}` must be a number"))),
+        _ => Err(no_number(node, format!("`{field}` must be a number"))),
     }
 }
 
-pub(crate) fn count(node: &SpannedValue, field: &str) -> Result<usize, Diagnostic> {
+/// The error that a value is not a number.
+fn no_number(node: &SpannedValue, rule: String) -> Diagnostic {
+    let wrong = node.wrong_type(rule);
+    match &node.kind {
+        ValueKind::Text(text) if text.parse::<f64>().is_ok() => {
+            wrong.help("write it without quotes")
+        }
+        _ => wrong,
+    }
+}
+
+/// A whole number. The limits are for the error: those that a double represents are checked by the specification.
+pub(crate) fn count(
+    node: &SpannedValue,
+    field: &str,
+    limits: RangeInclusive<usize>,
+) -> Result<usize, Diagnostic> {
+    let (least, most) = limits.into_inner();
+    let rule = format!("`{field}` must be a whole number from {least} to {most}");
     match node.kind {
         // A double represents every integer below 2^53; the limits are far below that.
         ValueKind::Number(value) if value.fract() == 0.0 && (0.0..9e15).contains(&value) => {
             Ok(value as usize)
         }
         ValueKind::Number(value) => {
-            let least = usize::from(field != "start");
-            let message = format!(
-                "`{field}` must be a whole number of at least {least}, got {}",
-                format_number(value)
-            );
-            Err(node.out_of_range(message))
+            Err(node.out_of_range(format!("{rule}, got {}", format_number(value))))
         }
-        _ => Err(node.wrong_type(format!("`{field}` must be a whole number"))),
+        _ => Err(no_number(node, rule)),
     }
 }
 
@@ -99,7 +113,11 @@ pub(crate) fn names(
 ) -> Result<Names, Diagnostic> {
     let ValueKind::Array(items) = &node.kind else {
         if let ValueKind::Number(_) = node.kind {
-            return Ok(Names::Count(count(node, field)?, prefix));
+            let most = match field {
+                "states" => Spec::MAX_STATES,
+                _ => Spec::MAX_BRANCH,
+            };
+            return Ok(Names::Count(count(node, field, 1..=most)?, prefix));
         }
         let message = format!("`{field}` must be a count or a list of names");
         return Err(node.wrong_type(message));
@@ -123,7 +141,7 @@ pub(crate) fn names(
             return wrong("a name must not be empty nor hold quotes or control characters");
         }
         if !seen.insert(name.clone()) {
-            return wrong(&format!("`{name}` is listed twice"));
+            return wrong(&format!("`{name}` is listed twice; remove one"));
         }
         list.push(name);
     }

@@ -1,6 +1,6 @@
 //! Errors of JSON parsers in plain words: what is wrong with which value, and the remedy.
 
-use emab::input::did_you_mean;
+use emab::input::{counted, did_you_mean};
 use serde_json::error::Category;
 
 /// Explains why a JSON text cannot be read. `subject` names the value in which the error is, such as "`/step`" or "the body".
@@ -27,9 +27,15 @@ pub fn json_error(error: &serde_json::Error, subject: &str) -> String {
     }
 }
 
-/// The message of a syntax error alone, where its place is shown otherwise.
-pub(crate) fn syntax_error(error: &serde_json::Error) -> String {
+/// The message of a syntax error alone, where its place is shown otherwise. `before` is the text before the place.
+pub(crate) fn syntax_error(error: &serde_json::Error, before: &str) -> String {
     let message = message(error);
+    // Which of these the parser finds after a comma depends on what it parses.
+    let after_comma = before.trim_end().ends_with(',');
+    let message = match message.as_str() {
+        "expected value" | "key must be a string" if after_comma => "trailing comma".into(),
+        _ => message,
+    };
     match error.classify() {
         Category::Data | Category::Io => value_error(&message, "this value"),
         Category::Syntax | Category::Eof => syntax_words(&message),
@@ -78,6 +84,62 @@ fn syntax_words(message: &str) -> String {
     words.into()
 }
 
+/// The words for a message of the TOML parser, which may be followed by what it expects.
+pub(crate) fn toml_error(message: &str) -> &'static str {
+    match message.split(", expected ").next().unwrap_or("") {
+        "duplicate key" => "this name is given twice; remove one",
+        "key with no value" => "a name without a value; write NAME = VALUE",
+        "missing value for key" | "missing value" => "the value after the `=` is missing; add it",
+        "string values must be quoted" | "missing opening quote" => {
+            "there is no TOML value here: write a number, or a text in quotes"
+        }
+        "invalid basic string" | "invalid literal string" => {
+            "a text is not closed on its line; add the closing quote"
+        }
+        "invalid multi-line basic string" | "invalid multi-line literal string" => {
+            "a text of several lines is not closed; add the three closing quotes"
+        }
+        "missing escaped value" | "too few unicode value digits" => {
+            "a text has an escape that TOML does not know; write `\\\\` for a backslash"
+        }
+        "unclosed table" | "unclosed array table" => {
+            "the bracket after the name of a table is missing; write [NAME]"
+        }
+        "unclosed array" => "a list is not closed; add the `]`",
+        "unclosed inline table" => "a table is not closed; add the `}`",
+        "missing comma between array elements" => {
+            "a comma is missing between two values of a list; add it"
+        }
+        "missing comma between key-value pairs" | "extra assignment between key-value pairs" => {
+            "a comma is missing between two fields of a table; add it"
+        }
+        "extra comma in array" | "extra comma in inline table" => {
+            "there is a comma too much; remove it"
+        }
+        "missing assignment between key-value pairs" | "invalid key-value pair" => {
+            "a name needs a value; write NAME = VALUE"
+        }
+        "extra `=`" | "unexpected `=` in array" => "there is a `=` too much; remove it",
+        "invalid unquoted key" | "unquoted keys cannot be empty" => {
+            "a name has letters, digits, `_` and `-`; write any other in quotes"
+        }
+        "unexpected leading zero" | "redundant integer number prefix" => {
+            "a number must not begin with 0; write 7 and not 07"
+        }
+        "`_` may only go between digits" => "in a number, `_` stands between digits only",
+        "unexpected key or value" => {
+            "there is more after the value; write one NAME = VALUE on each line"
+        }
+        "recursion limit" | "cannot recurse further; max recursion depth met" => {
+            "lists and tables are nested too deeply"
+        }
+        other if other.starts_with("cannot extend") => {
+            "this name has a value already, and cannot be a table too; remove one"
+        }
+        _ => "the text is malformed here",
+    }
+}
+
 /// Explains a message of `serde` about a value. Other messages are kept; one that begins with "must" gets the subject.
 pub fn value_error(message: &str, subject: &str) -> String {
     let quoted = |rest: &str| rest.strip_suffix('`').map(str::to_owned);
@@ -100,11 +162,20 @@ pub fn value_error(message: &str, subject: &str) -> String {
         let names: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
         if let Some(name) = unknown("unknown field", found) {
             let near = did_you_mean(&name, names.iter().copied());
+            let are = if names.len() == 1 {
+                "only field is"
+            } else {
+                "fields are"
+            };
             let all = listed(&names, "and");
-            return format!("unknown field `{name}`{near}; the fields are {all}");
+            return format!("unknown field `{name}`{near}; the {are} {all}");
         }
         if let Some(name) = unknown("unknown variant", found) {
-            let near = did_you_mean(&name, names.iter().copied());
+            // A single name is no suggestion beside the rule.
+            let near = match names[..] {
+                [_] => String::new(),
+                _ => did_you_mean(&name, names.iter().copied()),
+            };
             return format!(
                 "{subject} must be {}{near}, got `{name}`",
                 listed(&names, "or")
@@ -112,7 +183,10 @@ pub fn value_error(message: &str, subject: &str) -> String {
         }
         if let Some(length) = found.strip_prefix("invalid length ") {
             let (wanted, _) = kind_of(known);
-            return format!("{subject} must be {wanted}, got {length} values");
+            let length = length
+                .parse()
+                .map_or(length.into(), |n| counted(n, "value"));
+            return format!("{subject} must be {wanted}, got {length}");
         }
         let got = found.strip_prefix("invalid type: ");
         if let Some(got) = got.or_else(|| found.strip_prefix("invalid value: ")) {
@@ -179,7 +253,10 @@ fn kind_of(expected: &str) -> (String, Kind) {
                 let lengths = ["an array of length ", "a tuple of size "];
                 let mut lengths = lengths.iter().filter_map(|kind| other.strip_prefix(kind));
                 if let Some(length) = lengths.next() {
-                    return (format!("a list of {length} values"), Kind::List);
+                    let length = length
+                        .parse()
+                        .map_or(length.into(), |n| counted(n, "value"));
+                    return (format!("a list of {length}"), Kind::List);
                 }
                 // Words of our own.
                 let kind = match other.contains("number") && !other.contains("name") {
@@ -227,7 +304,7 @@ fn listed(names: &[&str], word: &str) -> String {
 }
 
 /// Text of a user, cut to 60 characters for a message.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(60) {
         None => text.into(),
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -279,7 +356,7 @@ mod tests {
 {"stpe": 1} | unknown field `stpe` (did you mean `step`?); the fields are `step`, `costs`, `range`, `scale`, `name` and `last`
 {"step": 1, "costs": 3} | must be a list, got 3; write it in brackets, such as [1, 2]
 {"step": 1, "costs": ["a"]} | must be a number, got the text `a`; write it without quotes
-{"step": 1, "range": [1]} | must be a list of 2 values, got 1 values
+{"step": 1, "range": [1]} | must be a list of 2 values, got 1 value
 {"step": 1, "range": 1} | must be a list of 2 values, got 1; write it in brackets
 {"step": 1, "scale": "lin"} | must be `linear` or `log`
 {"step": 1, "scale": "lgo"} | must be `linear` or `log` (did you mean `log`?), got `lgo`
@@ -307,6 +384,42 @@ mod tests {
             for phrase in ["invalid type", "missing field", " at line ", "column"] {
                 assert!(!said.contains(phrase), "{text}: {said}");
             }
+        }
+    }
+
+    #[test]
+    fn explains_toml_without_the_words_of_the_parser() {
+        const CASES: &str = r#"
+a = 1⏎a = 2 | this name is given twice; remove one
+a | a name without a value; write NAME = VALUE
+a = | write a number, or a text in quotes
+a = b | write a number, or a text in quotes
+a = "b | a text is not closed on its line; add the closing quote
+a = 'b | a text is not closed on its line; add the closing quote
+a = "\x" | an escape
+[a | the bracket after the name of a table is missing; write [NAME]
+a = [1 | a list is not closed; add the `]`
+a = [1 2] | a number, or a text in quotes
+a = ["b" "c"] | a comma is missing between two values
+a = [1,,2] | a comma too much
+a = { b = 1 | a table is not closed; add the `}`
+a = { b = 1 c = 2 } | a comma is missing
+a b = 1 | NAME = VALUE
+a == 1 | `=` too much
+a$ = 1 | a name has letters
+a = 07 | must not begin with 0
+a = 1 2 | a number, or a text in quotes
+a = "b" c = 2 | one NAME = VALUE on each line
+a = 1⏎a.b = 2 | remove one
+= 1 | a name has letters
+a = 1__0 | between digits only
+"#;
+        for case in CASES.trim().lines() {
+            let (text, words) = case.split_once(" | ").unwrap();
+            let text = text.replace('⏎', "\n");
+            let error = toml::de::DeTable::parse(&text).unwrap_err();
+            let said = toml_error(error.message());
+            assert!(said.contains(words), "{text}: {said} ({})", error.message());
         }
     }
 }

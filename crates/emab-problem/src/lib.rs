@@ -40,7 +40,7 @@ pub use random::{FAMILIES, Family, FamilyError, NamedFamily};
 pub mod document {
     pub use crate::error::Diagnostic;
     pub use crate::fields::{Fields, number, text};
-    pub use crate::file::{is_problem, is_result, is_sweep, result_not};
+    pub use crate::file::{FIELDS, is_problem, is_result, is_sweep, result_not};
     pub use crate::spanned::{SpannedKey, SpannedValue, ValueKind, parse};
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
+use emab::spec::format_number;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -11,7 +12,10 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::Diagnostic;
 use crate::file::Format;
-use crate::json_error::syntax_error;
+use crate::json_error::{shortened, syntax_error, toml_error};
+
+/// A table of TOML; [`Diagnostic::in_json`] says it in the words of JSON.
+pub(crate) const TABLE: &str = "a table";
 
 /// A value with its position in the text.
 #[derive(Clone, Debug)]
@@ -49,21 +53,21 @@ pub struct SpannedKey {
 }
 
 impl SpannedValue {
-    /// Name of the type, with its article.
-    pub fn type_name(&self) -> &'static str {
-        match self.kind {
-            ValueKind::Null => "null",
-            ValueKind::Bool(_) => "true or false",
-            ValueKind::Number(_) => "a number",
-            ValueKind::Text(_) => "a text",
-            ValueKind::Array(_) => "a list",
-            ValueKind::Table(_) => "a table",
+    /// The value for messages: a list or a table by its type.
+    fn described(&self) -> String {
+        match &self.kind {
+            ValueKind::Null => "null".into(),
+            ValueKind::Bool(value) => value.to_string(),
+            ValueKind::Number(value) => format_number(*value),
+            ValueKind::Text(text) => format!("the text `{}`", shortened(text)),
+            ValueKind::Array(_) => "a list".into(),
+            ValueKind::Table(_) => TABLE.into(),
         }
     }
 
     /// The error that this value has the wrong type.
     pub fn wrong_type(&self, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::at(&self.span, message, format!("got {}", self.type_name()))
+        Diagnostic::explained(&self.span, message, format!("got {}", self.described()))
     }
 
     /// The error that this value is out of range.
@@ -141,16 +145,9 @@ pub fn parse(format: Format, text: &str) -> Result<SpannedValue, Diagnostic> {
 
 fn parse_toml(text: &str) -> Result<SpannedValue, Diagnostic> {
     let table = DeTable::parse(text).map_err(|error| {
-        // The parser lists what it could have read there; a single symbol is the one that is missing.
-        let message = error.message().replace('\n', ", ");
-        let (what, expected) = message.split_once(", expected ").unwrap_or((&message, ""));
-        let symbol = expected.starts_with('`') && !expected.contains(' ');
-        let label = match symbol {
-            true => format!("{expected} is missing"),
-            false => "here".into(),
-        };
         let span = error.span().unwrap_or(0..0);
-        Diagnostic::at(&span, format!("this is not TOML: {what}"), label)
+        let message = format!("this is not TOML: {}", toml_error(error.message()));
+        Diagnostic::at(&span, message, "here")
     })?;
     let span = 0..text.len();
     let kind = toml_table(table.get_ref())?;
@@ -220,8 +217,9 @@ fn parse_json(text: &str) -> Result<SpannedValue, Diagnostic> {
 fn not_json(text: &str, skipped: usize, error: &serde_json::Error) -> Diagnostic {
     let lines = text.split_inclusive('\n').map(str::len);
     let line_start: usize = lines.take(error.line().saturating_sub(1)).sum();
-    let at = skipped + (line_start + error.column().saturating_sub(1)).min(text.len());
-    let message = format!("this is not JSON: {}", syntax_error(error));
+    let place = (line_start + error.column().saturating_sub(1)).min(text.len());
+    let (at, before) = (skipped + place, text.get(..place).unwrap_or(text));
+    let message = format!("this is not JSON: {}", syntax_error(error, before));
     Diagnostic::at(&(at..at + 1), message, "here")
 }
 
@@ -237,7 +235,7 @@ fn json_value(raw: &RawValue, text: &str, depth: usize) -> Result<SpannedValue, 
         let message = format!("lists and objects may be nested {MAX_DEPTH} deep, not deeper");
         return Err(Diagnostic::at(&(start..start + 1), message, "too deep"));
     }
-    let invalid = |error| Diagnostic::at(&span, syntax_error(&error), "here");
+    let invalid = |error| Diagnostic::at(&span, syntax_error(&error, ""), "here");
     let kind = match written.as_bytes().first() {
         Some(b'{') => {
             let Entries(entries) = serde_json::from_str(written).map_err(invalid)?;

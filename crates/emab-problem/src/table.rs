@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use emab::Quantity;
+use emab::input::counted;
 use emab::spec::{Point, QuantityError};
 
 use crate::error::Diagnostic;
@@ -235,10 +236,11 @@ fn entry(
             1 => "1".into(),
             length => format!("{length} or 1"),
         };
-        let message = format!("`{}` has {} entries here", context.quantity, items.len());
+        let found = counted(items.len(), "entry");
+        let message = format!("`{}` has {found} here", context.quantity);
         let name = dimension.name;
         let label = format!("expected {expected}, one for each of the {name}");
-        return Err(Diagnostic::at(&node.span, message, label));
+        return Err(Diagnostic::explained(&node.span, message, label));
     }
     let row = items.iter().map(|item| entry(item, inner, context));
     Ok(Entry::Row(row.collect::<Result<_, _>>()?))
@@ -270,7 +272,7 @@ fn leaf(node: &SpannedValue, context: &QuantityContext<'_>) -> Result<Entry, Dia
                     let message =
                         format!("the expression for `{}` cannot be read", context.quantity);
                     let span = fault.span.unwrap_or(node.span.clone());
-                    Err(Diagnostic::at(&span, message, fault.message))
+                    Err(Diagnostic::explained(&span, message, fault.message))
                 }
             }
         }

@@ -87,12 +87,12 @@ fn errors_point_at_their_place() {
 dropout = 1.2 | 14:11 | `dropout` must lie in [0, 1), got 1.2
 lost = "often" | 14:8 | `lost` must be a number
 delai = 3 | 14:1 | did you mean `delay`?
-delay = -1 | 14:9 | `delay` must be a whole number of at least 0, got -1
+delay = -1 | 14:9 | `delay` must be a whole number from 0 to 9e15, got -1
 delay = "3" | 14:9 | `delay` must be a number of episodes, or a table
 delay = { mean = 3 } | 14:9 | a delay needs a `kind`
 delay = { kind = "poisson", mean = 3 } | 14:18 | unknown delay `poisson`
 delay = { kind = "batches" } | 14:9 | delay `batches` needs `size`
-delay = { kind = "batches", size = 0 } | 14:36 | `size` must be a whole number of at least 1, got 0
+delay = { kind = "batches", size = 0 } | 14:36 | `size` must be a whole number from 1 to 9e15, got 0
 delay = { kind = "geometric", mean = -3 } | 14:38 | `mean` must be a number from 0 to 1e15, got -3
 delay = { kind = "geometric", size = 3 } | 14:31 | unknown field `size` in this delay
 missing_costs = [0.1, 1] | 14:17 | `missing_costs` must lie in [0, 1), got 1
@@ -102,7 +102,7 @@ missing_rewards = [0.1, 0.2, 0.3] | 14:19 | must have one probability, or one fo
 drift = 3 | 14:9 | `drift` must be a list
 drift = [{ to = 0.4, at = 5 }] | 14:10 | a change needs `parameter`
 drift = [{ parameter = "p", to = 0.4 }] | 14:10 | either `at`, or both `from` and `until`
-drift = [{ parameter = "p", to = 0.4, at = 1 }] | 14:44 | `at` must be a whole number of at least 2, got 1
+drift = [{ parameter = "p", to = 0.4, at = 1 }] | 14:44 | `at` must be a whole number from 2 to 9e15, got 1
 drift = [{ parameter = "p", to = 0.4, from = 9, until = 9 }] | 14:10 | `until` must be an episode after `from`, which is 9, got 9
 drift = [{ parameter = "stap", to = 0.4, at = 9 }] | 14:24 | did you mean `step`?
 drift = [{ parameter = "p", to = 0.4, at = 9 }, { parameter = "p", to = 0.5, at = 9 }] | 14:49 | `p` must change again after its change before is over
@@ -149,11 +149,11 @@ fn checks_every_model() {
     assert!(error.contains("for the model from episode 7 on"), "{error}");
     // On the command line there is no place in the file to show.
     let plain = toml(COIN).unwrap();
-    let drift = plain.conditions().with(["drift=q:1@9"]).unwrap();
+    let drift = plain.conditions().with(["drift=pp:1@9"]).unwrap();
     let error = plain.with_conditions(&drift).unwrap_err().to_string();
     assert_eq!(
         error,
-        "error: mine.toml: `q` drifts and is not among the [parameters]\n  = help: did you mean `p`?"
+        "error: mine.toml: `pp` drifts and is not among the [parameters]\n  = help: did you mean `p`?"
     );
     let drift: Vec<String> = (0..21)
         .map(|i| format!("drift=p:0.{}@{}-{}", i % 2, 200 * i + 1, 200 * i + 190))

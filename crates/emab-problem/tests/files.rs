@@ -309,7 +309,7 @@ fn errors_have_place_and_rule() {
         r#"
 horizon = 3 -> horizon = 3\nstart = [] | 3:9 | at least one state
 horizon = 3 -> horizon = 3\nstart = [0, 5] | 3:13 | from 0 to 2, got 5
-horizon = 3 -> horizon = 3\nstart = [0, 1, 0] | 3:16 | each state once, got 0 twice & remove one
+horizon = 3 -> horizon = 3\nstart = [0, 1, 0] | 3:16 | each state once, got `none` twice & remove one
 horizon = 3 -> horizon = 3\nstart = ["none", "twoo"] | 3:18 | no state is called `twoo` & did you mean `two`?
 horizon = 3 -> horizon = 3\nstart = [0, 0.5] | 3:13 | whole number & 0.5
 states = ["none", "one", "two"] -> states = [1, 2] | 3:11 | `states` must be a count or a list of names & got a number
@@ -321,22 +321,24 @@ cost = 0.1 -> costs = 0.1 | 11:1 | `costs` in [model] & `cost`
 horizon = 3 -> horizon = 1000000000000 | 2:11 | from 1 to 1000000, got 1000000000000
 horizon = 3 -> horizon = 0 | 2:11 | from 1 to 1000000, got 0
 horizon = 3 -> horizon = 2.5 | 2:11 | whole number & 2.5
-horizon = 3 -> horizon = -3 | 2:11 | at least 1, got -3
-horizon = 3 -> horizon = "3" | 2:11 | whole number & got a text
+horizon = 3 -> horizon = -3 | 2:11 | a whole number from 1 to 1000000, got -3
+horizon = 3 -> horizon = 99999999999999999999 | 2:11 | a whole number from 1 to 1000000, got 1e20
+horizon = 3 -> horizon = "3" | 2:11 | a whole number from 1 to 1000000 & got the text `3` & write it without quotes
 horizon = 3 ->  |  | a problem file needs `horizon`
 "toss" -> "stop" | 4:12 | `stop` always exists
 "toss" -> "p" | 4:11 | also a parameter
 ["toss"] -> ["b", "b"] | 4:17 | listed twice
 ["toss"] -> [] | 4:11 | `actions` must be from 1
-"x + f" -> "x + g" | 6:19 | `transition` & unknown name `g`
+"x + f" -> "x + g" | 6:19 | `transition` & unknown name `g`; declare it in `parameters`
 "x + f" -> "x + " | 6:19 | ends too early
 "x" -> "x + a" | 12:15 | `a` is not available here & `t`, `x`
 p = 0.5 -> t = 0.5 | 8:1 | cannot be called `t`
 p = 0.5 -> p = inf | 8:5 | must be finite
-p = 0.5 -> p = "half" | 8:5 | `p` must be a number & got a text
+p = 0.5 -> p = "half" | 8:5 | `p` must be a number & got the text `half`
 "p"] -> "p", "0"] | 10:12 | 3 probabilities & expected 2
+["1 - p", "p"] -> ["1"] | 10:12 | lists 1 probability & expected 2
 reward = "x" -> reward = [[1, 2]] | 12:11 | 2 entries & expected 3 or 1 & states
-reward = "x" -> reward = [[1], 2, [3]] | 12:16 | nested array & got a number
+reward = "x" -> reward = [[1], 2, [3]] | 12:16 | nested array & got 2
 reward = "x" -> reward = true | 12:10 | number or an expression
 cost = 0.1 -> cost_noise = { kind = "gauss" } | 11:23 | unknown noise `gauss` & normal
 cost = 0.1 -> cost_noise = { kind = "normal" } | 11:14 | needs a `variance`
@@ -349,7 +351,7 @@ reward = "x" -> reward = "x"\n[learning]\nreward_range = 2 | 14:16 | list of two
 reward = "x" -> reward = "x"\n[learning]\noutcome_range = { reward = [1, 0] } | 14:28 | `reward` must rise, got [1, 0]
 reward = "x" -> reward = "x"\n[learning]\noutcome_range = { rewards = [0, 1] } | 14:19 | unknown field `rewards` & `reward`
 reward = "x" -> reward = "x"\n[learning]\noutcome_range = {} | 14:17 | must have `reward` or `cost`
-horizon = 3 -> horizon = 3\nhorizon = 4 | 3:1 | not TOML & duplicate key
+horizon = 3 -> horizon = 3\nhorizon = 4 | 3:1 | not TOML & this name is given twice; remove one
 horizon = 3 -> horizon =  | 2:11 | not TOML
 feedbacks -> start = 3\nfeedbacks | 5:9 | `start` must be a state from 0 to 2, got 3
 feedbacks -> start = "three"\nfeedbacks | 5:9 | no state is called `three`
@@ -396,7 +398,17 @@ fn json_errors_have_a_place() {
         ("{'horizon': 3,\n 'stat': 4}", "2:2", "unknown field `stat`"),
         ("{'horizon':\n 3", "2:", "not JSON"),
         ("{'horizon': 1e999}", "1:", "must be finite"),
-        ("[1]", "1:1", "must be a table"),
+        ("[1]", "1:1", "must be an object"),
+        (
+            "{'horizon': 3,}",
+            "1:15",
+            "remove the comma before the closing",
+        ),
+        (
+            "{'states': ['a',\n ]}",
+            "2:2",
+            "remove the comma before the closing",
+        ),
         ("", "1:1", "not JSON"),
         ("{'horizon': null}", "1:13", "got null"),
     ] {

@@ -97,6 +97,8 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
             // The distance is at least the difference of the lengths.
             let distance =
                 (word.len().abs_diff(folded.len()) <= limit).then(|| distance(&word, &folded));
+            // At least one letter is the same: `g` is no misspelled `a`.
+            let limit = limit.min(word.len().max(folded.len()).saturating_sub(1));
             Some((distance.filter(|distance| *distance <= limit)?, name))
         });
     near.min().map(|(_, name)| name)
@@ -111,6 +113,22 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
 /// ```
 pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, names).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"))
+}
+
+/// A number of things, with the noun in the plural unless there is one.
+///
+/// ```
+/// use emab::input::counted;
+/// assert_eq!(counted(1, "probability"), "1 probability");
+/// assert_eq!(counted(3, "probability"), "3 probabilities");
+/// assert_eq!(counted(0, "value"), "0 values");
+/// ```
+pub fn counted(count: usize, noun: &str) -> String {
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {noun}s"),
+    }
 }
 
 fn folded(name: &str) -> Vec<char> {
@@ -198,7 +216,9 @@ mod tests {
             ("Reward", Some("reward")),
             ("reward-noise", Some("reward_noise")),
             ("rewards", Some("reward")),
-            ("q", Some("a")),
+            ("q", None),
+            ("A", Some("a")),
+            ("aa", Some("a")),
             ("horizon", None),
         ] {
             assert_eq!(nearest(word, names), near, "{word}");

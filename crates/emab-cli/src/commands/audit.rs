@@ -7,10 +7,11 @@ use std::path::Path;
 use emab_server::audit::{Options, Report, audit_export_with, audit_study_with};
 use emab_server::store::{Address, Finding, Head, Restore, Store, StoreError};
 use emab_sim::quoted;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::Audit;
 use crate::commands::checkpoints::Checkpoints;
+use crate::commands::export::named;
 use crate::error::CommandError;
 use crate::terminal;
 
@@ -106,6 +107,12 @@ fn audited(args: &Audit, checkpoints: &mut Option<Checkpoints>) -> Result<Audite
             quoted(path)
         )));
     }
+    if let Some(what) = other_document(path) {
+        return Err(CommandError::Input(format!(
+            "{} is not an export: it seems to be {what}; GET …/studies/NAME:export of a service is an export",
+            quoted(path)
+        )));
+    }
     let bar = terminal::progress(file.metadata().map_or(0, |found| found.len()));
     bar.set_message("auditing");
     let whole = bar.wrap_read(io::Cursor::new(first).chain(file));
@@ -120,6 +127,24 @@ fn audited(args: &Audit, checkpoints: &mut Option<Checkpoints>) -> Result<Audite
     let report = of_export(BufReader::new(whole), reopen_export, args, checkpoints);
     bar.finish_and_clear();
     report
+}
+
+/// What a file seems to be that is one JSON object, and neither an event nor the first line of an export, which have a hash.
+fn other_document(path: &Path) -> Option<&'static str> {
+    /// The largest body of a study.
+    const MOST: u64 = 16 << 20;
+    // A pipe cannot be read twice.
+    let found = path.metadata().ok()?;
+    let text = Some(path).filter(|_| found.is_file() && found.len() <= MOST)?;
+    let text = std::fs::read_to_string(text).ok()?;
+    let document: serde_json::Map<String, Value> = serde_json::from_str(&text).ok()?;
+    let has = |field| document.contains_key(field);
+    match has("hash") {
+        true => None,
+        false if has("learner") && has("horizon") => Some("the body that creates a study"),
+        false if has("horizon") => Some("a problem file"),
+        false => Some("another JSON document"),
+    }
 }
 
 fn open(path: &Path) -> Result<File, CommandError> {
@@ -169,11 +194,7 @@ fn of_store(
     store.begin_snapshot().map_err(failed)?;
     let heads = match &args.study {
         None => all(&mut *store).map_err(failed)?,
-        Some(name) => {
-            let head = store.head(name).map_err(failed)?;
-            let missing = || CommandError::Input(format!("the store has no study `{name}`"));
-            vec![head.ok_or_else(missing)?]
-        }
+        Some(name) => vec![named(&mut *store, name)?],
     };
     if args.expect.is_some() && heads.len() != 1 {
         return Err(CommandError::Input(format!(

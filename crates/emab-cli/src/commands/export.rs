@@ -115,20 +115,25 @@ fn open(address: &Address) -> Result<Box<dyn Store>, CommandError> {
     Ok(store)
 }
 
+/// The study of this name.
+pub fn named(store: &mut dyn Store, name: &str) -> Result<Head, CommandError> {
+    if let Some(head) = store.head(name).map_err(work)? {
+        return Ok(head);
+    }
+    let heads = store.heads("", 1000).map_err(work)?;
+    let names: Vec<String> = heads.into_iter().map(|head| head.name).collect();
+    let instead = match names.is_empty() {
+        true => String::new(),
+        false => Names::List(names).instead_of(name),
+    };
+    let what = format!("the store has no study `{name}`{instead}");
+    Err(CommandError::Input(what))
+}
+
 /// The study that is named, or the only one.
 fn head(store: &mut dyn Store, study: Option<&str>) -> Result<Head, CommandError> {
     if let Some(name) = study {
-        if let Some(head) = store.head(name).map_err(work)? {
-            return Ok(head);
-        }
-        let heads = store.heads("", 1000).map_err(work)?;
-        let names: Vec<String> = heads.into_iter().map(|head| head.name).collect();
-        let instead = match names.is_empty() {
-            true => String::new(),
-            false => Names::List(names).instead_of(name),
-        };
-        let what = format!("the store has no study `{name}`{instead}");
-        return Err(CommandError::Input(what));
+        return named(store, name);
     }
     let mut heads = store.heads("", 9).map_err(work)?;
     match heads.len() {

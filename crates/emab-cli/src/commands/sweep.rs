@@ -38,10 +38,7 @@ pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
     let file = SweepFile::parse(&name, &text)?;
     let problem = load::problem(&file.problem_beside())?;
     let sweep = Sweep::new(file, &problem)?;
-    // An invalid cell is reported before any cell runs.
-    for cell in &sweep.cells {
-        cell.check()?;
-    }
+    sweep.check(&problem)?;
     let shard = args.shard.unwrap_or_default();
     let manifest = Manifest::new(&sweep, text, &problem, shard);
     let folder = args.out.as_deref().map(create_folder).transpose()?;

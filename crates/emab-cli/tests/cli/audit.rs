@@ -108,6 +108,21 @@ fn an_audit_does_not_change_the_store() {
 }
 
 #[test]
+fn an_audit_says_what_the_file_seems_to_be() {
+    let (dir, _) = written();
+    dir.write("study.json", STUDY);
+    dir.write("problem.json", "{\n\"horizon\": 3\n}\n");
+    dir.rejects_each(
+        2,
+        "
+        audit @/studies.db --study clinc => no study `clinc` (did you mean `clinic`?)
+        audit @/study.json               => study.json is not an export: it seems to be the body that creates a study
+        audit @/problem.json             => problem.json is not an export: it seems to be a problem file
+        ",
+    );
+}
+
+#[test]
 fn an_export_is_audited_from_a_file_or_a_pipe() {
     let (dir, events) = written();
     dir.write("clinic.jsonl", &export(&events));

@@ -71,10 +71,9 @@ fn every_block_is_tested() {
                     let problem = ProblemFile::builtin(&file.problem).unwrap().unwrap();
                     let sweep = Sweep::new(file, &problem)
                         .unwrap_or_else(|error| panic!("{name}: {error}"));
-                    for cell in &sweep.cells {
-                        cell.check()
-                            .unwrap_or_else(|error| panic!("{name}: {error}"));
-                    }
+                    sweep
+                        .check(&problem)
+                        .unwrap_or_else(|error| panic!("{name}: {error}"));
                 }
                 "toml" => {
                     let file = ProblemFile::parse_as(Format::Toml, "block.toml", &body)

@@ -136,7 +136,7 @@ fn start_in_a_problem_file_has_clear_errors() {
         (
             "start = true\n",
             "",
-            "`start` must be a state, or a list of states | true or false",
+            "`start` must be a state, or a list of states | got true",
         ),
         (
             "start = [0, 1]\n",

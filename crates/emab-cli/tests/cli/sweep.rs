@@ -314,7 +314,7 @@ fn plots_a_sweep() {
 
     for (call, words) in cases(
         "
-        --x q                  => `q` does not vary in this sweep (did you mean `p`?); the varied parameters are problem.p, learner.sigma2
+        --x q                  => `q` does not vary in this sweep; the varied parameters are problem.p, learner.sigma2
         --y learner.p          => `learner.p` does not vary
         --x p --y problem.p    => --x and --y are both `problem.p`
         --where q=1            => `q` does not vary

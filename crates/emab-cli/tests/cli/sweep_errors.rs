@@ -119,9 +119,9 @@ fn rejects_invalid_sweep_files() {
         seed = -1 => sweep.toml:4:8 | `seed` must be a whole number of at least 0, got -1
         seed = 1e20 => sweep.toml:4:8 | got 1e20 | is larger than 2^64 - 1
         episodez = 1.5 => did you mean `episodes`?
-        checkpoints = 5 => sweep.toml:4:15 | `checkpoints` must be a list of episodes | got a number
+        checkpoints = 5 => sweep.toml:4:15 | `checkpoints` must be a list of episodes | got 5
         checkpoints = [2.5] => sweep.toml:4:16 | whole number of at least 1, got 2.5 | is not a whole number
-        learners = "feedbal" => `learners` must be a list of learners | got a text
+        learners = "feedbal" => `learners` must be a list of learners | got the text `feedbal`
         seed = => sweep.toml:4:7 | this is not TOML
         learners = [] => `learners` is empty
         learners = ["feedball"] => unknown learner `feedball` | did you mean `feedbal`?
@@ -147,7 +147,7 @@ fn rejects_invalid_sweep_files() {
         [grid]⏎problem.p = { from = 0.1, to = 1, steps = 1 } => `steps` must be a whole number of at least 2, got 1
         [grid]⏎problem.p = { from = 0.1, to = 1, steps = 100001 } => `problem.p` must have 2 to 100000 steps, got 100001
         [grid]⏎problem.p = { from = 0.1, to = inf, steps = 3 } => must be finite, got inf
-        [grid]⏎problem.p = { from = "low", to = 1, steps = 3 } => sweep.toml:5:22 | `from` must be a number | got a text
+        [grid]⏎problem.p = { from = "low", to = 1, steps = 3 } => sweep.toml:5:22 | `from` must be a number | got the text `low`
         [grid]⏎problem.p = { from = 0.5, to = 0.5, steps = 3 } => `problem.p` has 0.5 twice
         [grid]⏎problem.p = { from = 0, to = 1, steps = 3, scale = "log" } => `problem.p` needs ends above 0 on a log scale, got 0 to 1
         [grid]⏎problem.p = { from = 0.1, to = 1, steps = 3, scale = "lgo" } => `scale` must be `linear` or `log`, got `lgo` | did you mean `log`?
@@ -157,10 +157,12 @@ fn rejects_invalid_sweep_files() {
         [grid]⏎problem.horizn = [5] => (did you mean `problem.horizon`?)
         [grid]⏎problem.model.cost_noise.varianz = [1] => `problem.model.cost_noise.varianz` is not in the problem (did you mean `problem.model.cost_noise.variance`?)
         [grid]⏎problem.model = [1] => `problem.model` is a table in the problem
-        [grid]⏎problem.p = [0.5, 1.5] => cell 2 (feedbal; problem.p = 1.5) | `feedback` is wrong at t = 1 | got -0.5, expected a probability
+        [grid]⏎problem.p = [0.5, 1.5] => error: the problem with problem.p = 1.5 is invalid: `feedback` is wrong at t = 1 | got -0.5, expected a probability | sweep.toml:5:13
+        [grid]⏎problem.p = [0.2, "a"] => sweep.toml:5:13 | the problem with problem.p = a is invalid: `p` must be a number; got the text `a`
         [grid]⏎problem.model.cost_noise = [1] => `problem.model.cost_noise` is a table in the problem, and a sweep replaces single values only
         [grid]⏎problem.conditions.dropuot = [0.1] => `problem.conditions.dropuot` is not in the problem (did you mean `problem.conditions.dropout`?)
-        [grid]⏎problem.horizon = [2.5] => problem.horizon = 2.5 | horizon
+        [grid]⏎problem.horizon = [2.5] => sweep.toml:5:19 | the problem with problem.horizon = 2.5 is invalid: `horizon` must be a whole number from 1 to
+        [[cell]]⏎problem.p = 1.5 => sweep.toml:5:13 | the problem with problem.p = 1.5 is invalid: `feedback`
         [grid]⏎learner.delta = [0.5, 1.5] => cell 2 ( | learner.delta = 1.5 | `delta` must lie in (0, 1), got 1.5
         [grid]⏎problem.p = [0.5]⏎problem.parameters.p = [0.6] => `problem.p` is given twice
         [grid]⏎learner.delta = ["0.1,sigma2=3"] => `learner.delta` must be one value | `0.1,sigma2=3`
@@ -173,7 +175,7 @@ fn rejects_invalid_sweep_files() {
     }
     let table = r#"
         # => a sweep file needs `problem`, which is not given
-        problem = 3 => sweep.toml:1:11 | `problem` must be a text | got a number
+        problem = 3 => sweep.toml:1:11 | `problem` must be a text | got 3
         horizon = 3⏎states = 2 => this is a problem file, and a sweep file is needed | emab run
         problem = "resurce" => unknown problem `resurce` | did you mean `resource`?
         problem = "no.toml" => cannot read | no.toml
@@ -182,6 +184,17 @@ fn rejects_invalid_sweep_files() {
     "#;
     for (text, words) in cases(table) {
         dir.write("sweep.toml", &text);
+        dir.rejects("sweep @/sweep.toml --out @/never", 2, words);
+    }
+    // A problem that is invalid by itself is reported at its own place.
+    dir.write(
+        "wrong.toml",
+        "horizon = 3\nstates = 3\nactions = 1\nfeedbacks = 2\ntransition = \"x + f\"\n[parameters]\np = 0.5\n\
+         [model]\nfeedback = [\"1.1 - p\", \"p\"]\nreward = \"x\"\n",
+    );
+    for grid in ["", "[grid]\nproblem.p = [0.2]\n"] {
+        dir.write("sweep.toml", &format!("problem = \"wrong.toml\"\n{grid}"));
+        let words = "error: `feedback` is wrong | wrong.toml:9:12 | sum to 1.1";
         dir.rejects("sweep @/sweep.toml --out @/never", 2, words);
     }
     fs::write(dir.at("sweep.toml"), b"problem = \"\xff\"").unwrap();

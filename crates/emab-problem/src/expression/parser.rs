@@ -316,8 +316,11 @@ impl Parser<'_> {
         let mut names: Vec<&str> = self.scope.values.keys().map(String::as_str).collect();
         names.extend(self.variables);
         names.sort_unstable();
-        let near = did_you_mean(name, names);
-        Err(fault(format!("unknown name `{name}`{near}"), span))
+        let remedy = match did_you_mean(name, names) {
+            none if none.is_empty() => "; declare it in `parameters`".into(),
+            near => near,
+        };
+        Err(fault(format!("unknown name `{name}`{remedy}"), span))
     }
 
     fn value(&self, name: &str, span: Range<usize>) -> Result<Option<f64>, QuantityError> {

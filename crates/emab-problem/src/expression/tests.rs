@@ -54,7 +54,7 @@ fn errors_point_at_their_place() {
 2 + ln(0) | ln(0) has no finite value | ln(0)
 sqrt(0 - 1) | sqrt(-1) has no finite value | sqrt(0 - 1)
 1e308 * 10 | the result of 1e308 and 10 is too large | 1e308 * 10
-q + 1 | unknown name `q` (did you mean `a`?) | q
+q + 1 | unknown name `q`; declare it in `parameters` | q
 mim(1) | there is no function `mim` (did you mean `min`?) | mim
 x = 1 | write `==` instead | =
 x ** 2 | write `^` instead | **

@@ -19,7 +19,7 @@ use crate::spanned::{SpannedValue, parse};
 use crate::table::SharedTable;
 
 use read::read;
-pub use read::{is_problem, is_result, is_sweep, result_not};
+pub use read::{FIELDS, is_problem, is_result, is_sweep, result_not};
 
 /// Syntax of a problem file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,10 @@ impl ProblemFile {
         let source: Arc<str> = text.into();
         parse(format, text)
             .and_then(|tree| read(file, &source, &tree.into(), None))
-            .map_err(|diagnostic| diagnostic.in_file(file, &source))
+            .map_err(|diagnostic| match format {
+                Format::Toml => diagnostic.in_file(file, &source),
+                Format::Json => diagnostic.in_json().in_file(file, &source),
+            })
     }
 
     /// The built-in problem of this name, if there is one.
@@ -206,10 +209,13 @@ impl ProblemFile {
         .map_err(|error| self.locate(&error))?;
         for phase in self.scenario().phases {
             check_problem(&phase.problem, limit).map_err(|error| ReadError {
-                help: Some(format!(
-                    "this holds for the model from episode {} on, after `drift`",
-                    phase.first
-                )),
+                help: Some(
+                    format!(
+                        "this holds for the model from episode {} on, after `drift`",
+                        phase.first
+                    )
+                    .into(),
+                ),
                 ..self.locate(&error)
             })?;
         }
@@ -241,6 +247,7 @@ impl ProblemFile {
             span,
             message: format!("`{}` is wrong at {place}", error.quantity),
             label: error.what.clone(),
+            explains: true,
             help: None,
         }
         .in_file(&self.file, &self.text)

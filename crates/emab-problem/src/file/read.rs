@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
+use emab::input::counted;
 use emab::learners::LearnerDefaults;
 use emab::spec::SpecError;
 use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Quantity, Sigma2, Spec};
@@ -19,8 +20,8 @@ use crate::hash::sha256_hex;
 use crate::spanned::{SpannedValue, ValueKind};
 use crate::table::{Dimension, QuantityContext, SharedTable, Table};
 
-/// Fields of the file and of its sections.
-const FIELDS: [&str; 13] = [
+/// Fields of a problem file.
+pub const FIELDS: [&str; 13] = [
     "name",
     "description",
     "horizon",
@@ -35,6 +36,7 @@ const FIELDS: [&str; 13] = [
     "conditions",
     "learning",
 ];
+/// Fields of its sections.
 const MODEL_FIELDS: [&str; 6] = [
     "start",
     "feedback",
@@ -114,7 +116,7 @@ pub(super) fn read(
     let description = text_or("description", "")?;
 
     let mut scope = SymbolTable::default();
-    let horizon = count(top.need("horizon")?, "horizon")?;
+    let horizon = count(top.need("horizon")?, "horizon", 1..=Spec::MAX_HORIZON)?;
     let states = names(top.need("states")?, "states", "")?;
     let actions = names(top.need("actions")?, "actions", "a")?;
     let feedbacks = names(top.need("feedbacks")?, "feedbacks", "")?;
@@ -132,7 +134,7 @@ pub(super) fn read(
             if parameters.iter().any(|(known, _)| known == name) {
                 let message = format!("`{name}` in `{node}` is also a parameter");
                 let span = &top.need(node)?.span;
-                return Err(Diagnostic::at(span, message, "names must differ"));
+                return Err(Diagnostic::explained(span, message, "names must differ"));
             }
             scope.add(name, i as f64);
         }
@@ -279,6 +281,7 @@ fn check_spec_is_fixed(
             Table::read(node, sizes, &context).map_err(|diagnostic| Diagnostic {
                 message: format!("`{quantity}` uses `{name}`, which drifts"),
                 label: "learners rely on it for all episodes".into(),
+                explains: true,
                 help: Some("let parameters drift that [model] alone uses".into()),
                 ..diagnostic
             })?;
@@ -309,7 +312,7 @@ fn start(node: &SpannedValue, spec: Spec) -> Result<Spec, Diagnostic> {
                 }
             })
         }
-        ValueKind::Number(_) => count(node, "start"),
+        ValueKind::Number(_) => count(node, "start", 0..=spec.states().len() - 1),
         _ => {
             let message = "`start` must be a state, or a list of states";
             let help = "give the name or the index of a state; the probabilities of several are the list `start` in [model]";
@@ -317,16 +320,24 @@ fn start(node: &SpannedValue, spec: Spec) -> Result<Spec, Diagnostic> {
         }
     });
     let states = states.collect::<Result<Vec<usize>, _>>()?;
+    let names = spec.states().clone();
     spec.start_in(&states[..]).map_err(|error| {
-        let (wrong, label) = match error {
-            SpecError::Start { got, .. } => (Some(got), "no such state"),
-            SpecError::RepeatedStart { got } => (Some(got), "listed twice: remove one"),
-            _ => (None, "list the states that an episode may begin in"),
+        let (wrong, label, message) = match error {
+            SpecError::Start { got, .. } => (Some(got), "no such state", error.to_string()),
+            SpecError::RepeatedStart { got } => {
+                let name = names.name(got);
+                let message = format!("`start` must list each state once, got `{name}` twice");
+                (Some(got), "remove one", message)
+            }
+            _ => {
+                let label = "list the states that an episode may begin in";
+                (None, label, error.to_string())
+            }
         };
         // The later one of two.
         let at = wrong.and_then(|wrong| states.iter().rposition(|&x| x == wrong));
         let span = &at.map_or(node, |i| &nodes[i]).span;
-        Diagnostic::at(span, error.to_string(), label)
+        Diagnostic::explained(span, message, label)
     })
 }
 
@@ -367,12 +378,12 @@ fn start_distribution(
             );
             return Err(match &node.kind {
                 ValueKind::Array(items) => {
-                    let label = format!("this list has {} entries", items.len());
+                    let label = format!("this list has {}", counted(items.len(), "entry"));
                     let help = format!(
                         "the field `start` before [model] lists {} states",
                         starts.len()
                     );
-                    Diagnostic::at(&node.span, message, label).help(help)
+                    Diagnostic::explained(&node.span, message, label).help(help)
                 }
                 _ => node.wrong_type(message),
             });
@@ -382,7 +393,7 @@ fn start_distribution(
         let entry = SharedTable(Arc::new(Table::read(item, &[], context)?));
         entry.at(1, 0, 0, 0).map_err(|fault| {
             let span = fault.span.unwrap_or(item.span.clone());
-            Diagnostic::at(&span, "`start` in [model] is wrong", fault.message)
+            Diagnostic::explained(&span, "`start` in [model] is wrong", fault.message)
         })
     };
     let probabilities: Vec<f64> = items.iter().map(probability).collect::<Result<_, _>>()?;
@@ -392,7 +403,7 @@ fn start_distribution(
             let within = |p: f64| (0.0..=1.0).contains(&p);
             let wrong = probabilities.iter().position(|&p| !within(p));
             let span = &wrong.map_or(node, |i| &items[i]).span;
-            Diagnostic::at(span, "`start` in [model] is wrong", error.what)
+            Diagnostic::explained(span, "`start` in [model] is wrong", error.what)
         })?;
     Ok(probabilities)
 }
@@ -412,12 +423,13 @@ fn model<'a>(
     if let (true, ValueKind::Array(items)) = (flat, &probabilities.kind)
         && items.len() != sizes[3].length
     {
-        let message = format!("`feedback` lists {} probabilities", items.len());
+        let found = counted(items.len(), "probability");
+        let message = format!("`feedback` lists {found}");
         let label = format!(
             "expected {}, one for each of the feedbacks",
             sizes[3].length
         );
-        return Err(Diagnostic::at(&probabilities.span, message, label));
+        return Err(Diagnostic::explained(&probabilities.span, message, label));
     }
     let feedback = Table::read(
         probabilities,
@@ -459,7 +471,7 @@ fn noise(node: &SpannedValue) -> Result<Noise, Diagnostic> {
             let label = "must be none, normal, uniform or bernoulli";
             let kinds = ["none", "normal", "uniform", "bernoulli"];
             let span = &all.need("kind")?.span;
-            return Err(Diagnostic::at(span, message, label).suggest(&named, kinds));
+            return Err(Diagnostic::explained(span, message, label).suggest(&named, kinds));
         }
     };
     let fields = Fields::of(node, "this noise", takes)?;
@@ -556,7 +568,7 @@ fn parameters(node: &SpannedValue) -> Result<Vec<(String, f64)>, Diagnostic> {
         };
         if let Some(label) = wrong {
             let message = format!("a parameter cannot be called `{name}`");
-            return Err(Diagnostic::at(&key.span, message, label));
+            return Err(Diagnostic::explained(&key.span, message, label));
         }
         parameters.push((name.clone(), number(node, name)?));
     }

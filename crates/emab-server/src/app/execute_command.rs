@@ -285,11 +285,25 @@ impl<'a> CommandExecutor<'a> {
             let step = &episode.steps[at as usize - 1];
             let told = (study.action(&tell.action), study.feedback(&tell.feedback));
             let is = |(action, feedback)| told == (Ok(action), Ok(feedback));
-            let same = (is(step.as_reported()) || is((step.action, step.feedback)))
-                && tell.decided_by.is_some() == step.fallback
-                && (tell.reason.is_none() || tell.reason == step.reason);
-            if same && !episode.imported {
+            let same_step = is(step.as_reported()) || is((step.action, step.feedback));
+            let same_origin = tell.decided_by.is_some() == step.fallback;
+            let same_reason = tell.reason.is_none() || tell.reason == step.reason;
+            if same_step && same_origin && same_reason && !episode.imported {
                 return self.repeat(id, now.min(at as usize + 1));
+            }
+            if same_step && !episode.imported {
+                let (field, how) = match same_reason {
+                    false if step.reason.is_some() => ("reason", "another `reason`"),
+                    false => ("reason", "no `reason`"),
+                    true if step.fallback => ("decided_by", "`decided_by`"),
+                    true => ("decided_by", "no `decided_by`"),
+                };
+                let what = format!(
+                    "step {at} of episode `{id}` was recorded before, with this action and feedback and {how}; send the same \
+                     request to repeat it; the episode is at step {now}"
+                );
+                let wrong = Rejection::conflict(what).at(format!("/{field}"));
+                return Err(wrong.current(now).into());
             }
             return Err(Rejection::conflict(format!(
                 "step {at} of episode `{id}` was recorded before, with action `{}` and feedback `{}`; correct it with POST \

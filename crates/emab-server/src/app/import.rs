@@ -15,6 +15,7 @@ use self::dry_run::DryRun;
 use self::saved_learner::check_header;
 use crate::app::export::ExportHeader;
 use crate::app::{CHANGED, CommandError, Service, ServiceError};
+use crate::domain::json::object_of;
 use crate::domain::{
     Author, Command, Event, EventKind, PastEpisode, Record, Rejection, ReplyBody, RestoreEvents,
     Study, StudyState,
@@ -149,7 +150,7 @@ impl Import {
             tokio::task::spawn_blocking(move || check_header(&study, number, &line)).await;
         match checked.map_err(|_| Rejection::internal("comparing the problems failed"))? {
             Err(rejection) if self.dry_run.is_some() => {
-                self.report.mistake(rejection.detail);
+                self.report.mistake(rejection.to_string());
                 Ok(())
             }
             checked => Ok(checked?),
@@ -226,7 +227,7 @@ impl Import {
     async fn past_episodes(&mut self, batch: Vec<(u64, String)>) -> Result<(), ServiceError> {
         let of_learner = self.of_learner;
         let lines = batch.into_iter().filter_map(|(number, line)| {
-            let read = crate::domain::json::object::<PastEpisode>(line.as_bytes());
+            let read = object_of::<PastEpisode>(line.as_bytes(), "an episode");
             if of_learner && read.is_err() && is_query(&line) {
                 return None;
             }

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::domain::{
     EpisodeRecord, EventKind, Head, Imported, MAX_STEPS, PolicyReference, RULES, Record, Rejection,
-    Study, is_name, json::LenientU64, json::Name, validate,
+    Study, is_name, json::LenientU64, json::Name, json::from_one, validate,
 };
 
 /// An episode to open.
@@ -30,6 +30,7 @@ pub struct Open {
 pub struct Tell {
     /// The step, from 1.
     #[schema(value_type = u64, minimum = 1)]
+    #[serde(deserialize_with = "from_one")]
     pub step: LenientU64,
     /// The action that was taken, by name or index.
     pub action: Name,
@@ -61,6 +62,7 @@ pub enum Fallback {
 pub struct Stop {
     /// The step, from 1.
     #[schema(value_type = u64, minimum = 1)]
+    #[serde(deserialize_with = "from_one")]
     pub step: LenientU64,
     /// The reason; required if an action was recommended.
     #[schema(min_length = 1, max_length = 2000)]

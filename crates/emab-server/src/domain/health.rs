@@ -83,13 +83,14 @@ impl Thresholds {
             let ordered = if falls { red <= yellow } else { yellow <= red };
             let most = if name == "certificate" { 1e100 } else { 1.0 };
             if !ordered || yellow.min(red) < 0.0 || yellow.max(red) > most {
+                let [yellow, red, most] = [yellow, red, most].map(emab::spec::format_number);
                 let order = if falls {
                     "red <= yellow"
                 } else {
                     "yellow <= red"
                 };
                 return Err(Rejection::not_possible(format!(
-                    "`yellow` is {yellow} and `red` is {red}: both are from 0 to {most:e}, and {order}"
+                    "`yellow` is {yellow} and `red` is {red}: both are from 0 to {most}, and {order}"
                 ))
                 .at(format!("/thresholds/{name}")));
             }

@@ -6,14 +6,20 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-pub use emab_episodes::json::{LenientU64, Name, truncate as short};
+pub use emab_episodes::json::{LenientU64, Name, from_one, truncate as short};
 
 use crate::domain::Rejection;
 use emab_problem::json_error;
 
-/// Reads a whole number of a field; `2.0` is accepted.
+/// Reads a whole number of a field from 0; `2.0` is accepted.
 pub fn lenient_u64<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let LenientU64(number) = serde::Deserialize::deserialize(from)?;
+    Ok(number)
+}
+
+/// Reads a whole number of a field that counts from 1; `2.0` is accepted.
+pub fn lenient_from_one<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let LenientU64(number) = from_one(from)?;
     Ok(number)
 }
 
@@ -42,15 +48,20 @@ pub fn read_at<T: DeserializeOwned>(bytes: &[u8], within: &str) -> Result<T, Rej
     Ok(value)
 }
 
-/// Parses a JSON object. Serde would also accept an array of the field values.
+/// Parses a JSON object, which is the body.
 pub fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
+    object_of(bytes, "the body")
+}
+
+/// Parses a JSON object; `what` names it in errors. Serde would also accept an array of the field values.
+pub fn object_of<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, Rejection> {
     if bytes.trim_ascii_start().first() == Some(&b'{') {
         return read(bytes);
     }
     // Text that is not JSON gets its own error.
     let Strict(value) = read(bytes)?;
     let what = format!(
-        "the body must be a JSON object, got {}; write it in braces, such as {{\"field\": 1}}",
+        "{what} must be a JSON object, got {}; write it in braces, such as {{\"field\": 1}}",
         short(&value.to_string())
     );
     Err(Rejection::malformed(what).at(""))
@@ -75,6 +86,13 @@ fn pointer_of(path: &serde_path_to_error::Path) -> String {
         }
         pointer
     })
+}
+
+/// The JSON pointer of a field.
+pub fn pointer_to(field: &str) -> String {
+    let mut pointer = String::new();
+    push(&mut pointer, field);
+    pointer
 }
 
 fn push(pointer: &mut String, key: &str) {

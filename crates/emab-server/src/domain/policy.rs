@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::{
-    CHECKED_PAIRS, Decision, Rejection, StudyState, is_hex, json::lenient_u64, sha256,
+    CHECKED_PAIRS, Decision, Rejection, StudyState, is_hex, json::lenient_from_one, sha256,
 };
 
 /// What is recommended to the next episode in every step and state that it can reach.
@@ -48,7 +48,7 @@ pub struct PolicyChoice {
 pub struct PolicyReference {
     /// The sequence number of the last event that it is based on.
     #[schema(minimum = 1)]
-    #[serde(deserialize_with = "lenient_u64")]
+    #[serde(deserialize_with = "lenient_from_one")]
     pub as_of: u64,
     /// Its hash.
     #[schema(pattern = "^[0-9a-f]{64}$")]

@@ -6,7 +6,7 @@ use emab::{Action, Names, Spec};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::{Rejection, json::lenient_u64};
+use crate::domain::{Rejection, json::lenient_from_one, json::lenient_u64};
 
 /// What to recommend instead of the learner's choice, and when. It has a `sequence` or a `policy`, and applies to the `first`
 /// episodes, to pairs that are `unobserved`, or to both.
@@ -37,7 +37,7 @@ pub struct Protocol {
 #[serde(deny_unknown_fields)]
 pub struct PolicyRow {
     /// The step, from 1.
-    #[serde(deserialize_with = "lenient_u64")]
+    #[serde(deserialize_with = "lenient_from_one")]
     pub step: u64,
     /// The state, by name.
     pub state: String,

@@ -18,7 +18,7 @@ pub enum RejectionKind {
 
 /// A rejected command or event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{detail}")]
+#[error("{}{detail}", line.map_or(String::new(), |line| format!("line {line}: ")))]
 pub struct Rejection {
     /// The kind.
     pub kind: RejectionKind,
@@ -28,6 +28,8 @@ pub struct Rejection {
     pub pointer: Option<String>,
     /// The current step of the episode, where the rejection depends on it.
     pub current_step: Option<usize>,
+    /// The imported line, from 1, if it is of one.
+    pub line: Option<u64>,
 }
 
 macro_rules! constructors {
@@ -40,6 +42,7 @@ macro_rules! constructors {
                     detail: detail.into(),
                     pointer: None,
                     current_step: None,
+                    line: None,
                 }
             })*
         }
@@ -68,10 +71,24 @@ impl Rejection {
         self
     }
 
-    /// Puts the number of an imported line before the detail.
+    /// The rejection of an imported line.
     #[must_use]
     pub fn in_line(mut self, number: u64) -> Rejection {
-        self.detail = format!("line {number}: {}", self.detail);
+        self.line = Some(number);
+        self
+    }
+
+    /// With the line as an entry of a list in a JSON document, at a JSON pointer.
+    #[must_use]
+    pub fn in_list(mut self, list: &str) -> Rejection {
+        if let Some(line) = self.line.take() {
+            let entry = format!("{list}/{}", line - 1);
+            if let Some(rest) = self.detail.strip_prefix("`/") {
+                self.detail = format!("`{entry}/{rest}");
+            }
+            let inside = self.pointer.unwrap_or_default();
+            self.pointer = Some(format!("{entry}{inside}"));
+        }
         self
     }
 }

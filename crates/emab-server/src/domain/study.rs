@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use emab::Spec;
-use emab::input::did_you_mean;
+use emab::input::{did_you_mean, nearest};
 use emab::learners::{LearnerConfig, LearnerDefaults};
+use emab_problem::document::FIELDS;
 use emab_problem::{Format, OutcomeRange, ProblemFile, json_error};
 pub use emab_problem::{NAME_RULE, is_name};
 use serde::Serialize;
@@ -14,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::domain::json::{Name, Strict, pointer_at, read_at, short};
+use crate::domain::json::{Name, Strict, pointer_at, pointer_to, read_at, short};
 use crate::domain::{
     Outcome, Protocol, Rejection, ResolvedProtocol, RewardProxy, Thresholds, sha256, validate,
 };
@@ -34,6 +35,9 @@ const OWN_FIELDS: [&str; 7] = [
     "expected_delay",
     "thresholds",
 ];
+
+/// The fields of a problem that a study does not have.
+const SIMULATED: [&str; 2] = ["model", "conditions"];
 
 /// Reads the ranges of observed values that are stated beside the problem.
 fn read_range(value: Value) -> Result<OutcomeRange, Rejection> {
@@ -285,19 +289,25 @@ impl Study {
         let text = |field: &str, value: Value| match value {
             Value::String(text) => Ok(text),
             other => Err(Rejection::malformed(format!(
-                "`{field}` is a text such as \"feedbal:width=sound\", got {}",
+                "{field} is a text such as \"feedbal:width=sound\", got {}",
                 short(&other.to_string())
             ))),
         };
+        let unknown = unknown_field(&fields);
         let mut remove = |field: &str| {
             let text = fields.remove(field);
             text.and_then(|text| serde_json::from_str::<Value>(text.get()).ok())
         };
-        let learner = remove("learner").ok_or_else(|| {
-            let what = "`learner` is missing: name a learner, such as \"feedbal:width=sound\"";
-            Rejection::malformed(what).at("")
+        let learner = remove("learner").ok_or_else(|| match &unknown {
+            Some((field, what)) if nearest(field, ["learner"]).is_some() => {
+                Rejection::malformed(what).at(pointer_to(field))
+            }
+            _ => {
+                let what = "`learner` is missing: name a learner, such as \"feedbal:width=sound\"";
+                Rejection::malformed(what).at("")
+            }
         })?;
-        let learner = text("learner", learner).map_err(|rejection| rejection.at("/learner"))?;
+        let learner = text("`learner`", learner).map_err(|rejection| rejection.at("/learner"))?;
         let shadows = match remove("shadow") {
             None => Vec::new(),
             Some(Value::Array(list)) if list.len() <= MAX_SHADOWS => list,
@@ -334,6 +344,9 @@ impl Study {
                 return Err(Rejection::malformed(what).at("/expected_delay"));
             }
         };
+        if let Some((field, what)) = unknown {
+            return Err(Rejection::not_possible(what).at(pointer_to(&field)));
+        }
         if !fields.contains_key("name") {
             fields.insert("name".into(), to_raw_value(name).map_err(internal)?);
         }
@@ -375,7 +388,8 @@ impl Study {
             .enumerate()
             .map(|(i, value)| {
                 let pointer = format!("/shadow/{i}");
-                let text = text("shadow", value).map_err(|rejection| rejection.at(&*pointer))?;
+                let text = text("an entry of `shadow`", value)
+                    .map_err(|rejection| rejection.at(&*pointer))?;
                 config(&text, pointer)
             })
             .collect::<Result<_, _>>()?;
@@ -555,20 +569,23 @@ impl Study {
 fn problem_error(error: &emab_problem::ReadError, source: &str) -> Rejection {
     let place = error.span.as_ref().map(|span| span.start);
     let pointer = place.map_or(String::new(), |at| pointer_at(source, at));
-    let mut what = describe(error);
-    if &*error.label == "unknown field" && pointer.matches('/').count() == 1 {
-        let fields = OWN_FIELDS.join("`, `");
-        what += &format!("; a study also has `{fields}`");
-    }
-    Rejection::not_possible(what).at(pointer)
+    Rejection::not_possible(error.sentence()).at(pointer)
 }
 
-/// The message, label and help of a problem error in one line.
-pub(crate) fn describe(error: &emab_problem::ReadError) -> String {
-    let help = error.help.as_deref().unwrap_or("");
-    let parts = [&*error.message, &*error.label, help];
-    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("; ")
+/// The first field that a study does not have, and the error.
+fn unknown_field(fields: &Fields) -> Option<(String, String)> {
+    let of_problem = FIELDS.iter().filter(|field| !SIMULATED.contains(field));
+    let known = || OWN_FIELDS.iter().chain(of_problem.clone()).copied();
+    let unknown = fields.keys().find(|field| known().all(|it| it != *field))?;
+    let near = match did_you_mean(unknown, known()) {
+        none if none.is_empty() => {
+            let all: Vec<&str> = known().collect();
+            format!("; a study has `{}`", all.join("`, `"))
+        }
+        near => near,
+    };
+    let what = format!("unknown field `{}`{near}", short(unknown));
+    Some((unknown.clone(), what))
 }
 
 fn find(

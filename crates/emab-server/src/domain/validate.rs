@@ -5,6 +5,7 @@
 //! resolved names) before there is an event.
 
 use emab::Action;
+use emab::input::counted;
 
 use crate::domain::{
     Closed, Created, EpisodeRecord, Event, EventKind, FIRST_RULES, Head, NAME_RULE, Outcome,
@@ -459,8 +460,8 @@ fn values(
             "costs" => "one for each action taken",
             _ => "one for each step, including the last",
         };
-        let length = given.len();
-        let what = format!("`{field}` has {length} values, expected {expected}: {rule}");
+        let length = counted(given.len(), "value");
+        let what = format!("`{field}` has {length}, expected {expected}: {rule}");
         return Err(Rejection::not_possible(what).at(format!("/{field}")));
     }
     let value = |(i, value): (usize, &Option<f64>)| match value {

@@ -2,7 +2,7 @@
 //! [`Caller::may`] or [`Caller::may_in`]. Rate limits apply to each token, and to failed attempts from each network.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
@@ -14,7 +14,7 @@ use super::error::ApiError;
 use crate::app::set_caller;
 use crate::domain::json::short;
 use crate::domain::{Author, check_person};
-use crate::tokens::{Check, Permission, Token};
+use crate::tokens::{Check, Permission, Role, Token};
 
 /// The address of the client, set by the transport as a request extension. Behind a proxy it is the address of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,10 @@ impl PersonHeader {
     }
 }
 
+/// The token of a request, once it is authenticated; a request extension.
+#[derive(Clone, Default)]
+pub struct Known(pub Arc<OnceLock<Arc<Token>>>);
+
 /// A caller with a valid token.
 pub struct Caller {
     pub token: Arc<Token>,
@@ -101,8 +105,18 @@ impl Caller {
             return Ok(());
         }
         let role = self.token.role;
+        if role.may(permission) {
+            let what = "this is about all studies, and the token is bound to some; use one without `--study`";
+            return Err(ApiError::forbidden(what));
+        }
+        let roles = Role::ALL.iter().filter(|role| role.may(permission));
+        let roles: Vec<String> = roles.map(|role| format!("`{role}`")).collect();
+        let roles = match &roles[..] {
+            [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+            all => all.concat(),
+        };
         Err(ApiError::forbidden(format!(
-            "a token of role `{role}` does not permit this; `emab token new` creates another one"
+            "a token of role `{role}` does not permit this, one of role {roles} does; `emab token new` creates a token"
         )))
     }
 
@@ -152,6 +166,9 @@ impl FromRequestParts<App> for Caller {
         let checked = app.rates.calls.check(token.id.clone());
         checked.map_err(limited)?;
         set_caller(&token.id);
+        if let Some(Known(caller)) = parts.extensions.get() {
+            let _ = caller.set(token.clone());
+        }
         let header = app.person_header.as_ref();
         let named = header.map(|it| it.person(parts.extensions.get(), &parts.headers));
         let person = named.transpose()?.flatten();

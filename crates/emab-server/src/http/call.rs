@@ -1,13 +1,15 @@
 //! The extractor of the calls on studies: authenticates the caller, and reads path, query and body.
 //! Handlers check the permission: [`Call::may`] for a study, `caller.may_in` for its episodes.
 
+use std::ops::RangeInclusive;
+
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, RawPathParams, Request};
 use axum::http::HeaderMap;
 use emab_problem::value_error;
-use serde::de::{DeserializeOwned, Error};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::App;
 use super::auth::Caller;
@@ -51,7 +53,9 @@ where
         let names = RawPathParams::from_request_parts(&mut parts, app).await;
         let names =
             names.map_err(|_| ApiError::malformed("the percent-decoded path is not UTF-8"))?;
-        if let Some((what, name)) = names.iter().find(|(_, name)| !NEW && !is_name(name)) {
+        // A step is a number, which the call reads.
+        let is_wrong = |(what, name): &(&str, &str)| !NEW && *what != "step" && !is_name(name);
+        if let Some((what, name)) = names.iter().find(is_wrong) {
             let name = short(name);
             let text = format!("there is no {what} `{name}`: a name has {NAME_RULE}");
             return Err(ApiError::not_found(text));
@@ -141,36 +145,26 @@ fn query_error(error: &QueryRejection) -> ApiError {
     ApiError::malformed(what)
 }
 
-/// A non-negative integer in a query; `2.0` is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Number(pub u64);
+/// A number in a query, as it is written; [`within`] reads it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Number(String);
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Number, D::Error> {
-        let text = String::deserialize(from)?;
-        let whole = text.parse().ok().and_then(LenientU64::from_f64);
-        whole.map(|LenientU64(value)| Number(value)).ok_or_else(|| {
-            D::Error::custom(format!(
-                "must be a whole number from 0 on, got `{}`",
-                short(&text)
-            ))
-        })
-    }
-}
-
-/// A number in a range, or the default; fails outside the range.
+/// A whole number in a range, or the default; fails outside the range. `2.0` is accepted.
 pub fn within(
     name: &str,
-    given: Option<Number>,
-    least: u64,
-    most: u64,
+    given: Option<&Number>,
+    range: RangeInclusive<u64>,
     default: u64,
 ) -> Result<u64, ApiError> {
-    match given {
-        None => Ok(default),
-        Some(Number(value)) if (least..=most).contains(&value) => Ok(value),
-        Some(Number(value)) => Err(ApiError::malformed(format!(
-            "`{name}` must be from {least} to {most}, got {value}"
-        ))),
-    }
+    let Some(Number(text)) = given else {
+        return Ok(default);
+    };
+    let whole = text.parse().ok().and_then(LenientU64::from_f64);
+    let whole = whole.filter(|LenientU64(value)| range.contains(value));
+    whole.map(|LenientU64(value)| value).ok_or_else(|| {
+        let (least, most) = (range.start(), range.end());
+        let text = short(text);
+        let what = format!("`{name}` must be a whole number from {least} to {most}, got `{text}`");
+        ApiError::malformed(what)
+    })
 }

@@ -78,15 +78,15 @@ pub struct EpisodeFilter {
 pub async fn list(call: Call<String, EpisodeFilter>) -> ApiResult {
     call.may(Permission::ReadEpisode)?;
     let form = Form::asked(call.query.format, &call.headers)?;
-    let (open, given) = (call.query.open, call.query.limit);
+    let (open, given) = (call.query.open, &call.query.limit);
     let page = Page {
         after: call.query.after.clone(),
-        limit: given,
+        limit: given.clone(),
     };
     let (limit, after) = (page.limit()?, page.after()?.to_owned());
     let (blinded, service) = (call.caller.is_blinded(), call.app.service.clone());
     if let Some(format) = form.table() {
-        let limit = given.map(|_| limit);
+        let limit = given.is_some().then_some(limit);
         let rows = Rows {
             after,
             limit,
@@ -269,7 +269,9 @@ pub async fn amend_step(call: Call<(String, String, String)>) -> ApiResult {
     let (study, episode, step) = &call.path;
     let missing = || {
         let (episode, step) = (short(episode), short(step));
-        ApiError::not_found(format!("episode `{episode}` has no step `{step}`"))
+        ApiError::not_found(format!(
+            "episode `{episode}` has no step `{step}`; steps count from 1"
+        ))
     };
     call.caller.may_in(Permission::Amend, study)?;
     let step: u64 = step.parse().map_err(|_| missing())?;

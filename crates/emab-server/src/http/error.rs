@@ -97,10 +97,11 @@ impl From<Rejection> for ApiError {
             RejectionKind::NotPossible => ApiError::not_possible,
             RejectionKind::Internal => ApiError::internal,
         };
+        let detail = rejection.to_string();
         ApiError {
             pointer: rejection.pointer,
             current_step: rejection.current_step,
-            ..new(rejection.detail)
+            ..new(detail)
         }
     }
 }

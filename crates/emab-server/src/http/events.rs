@@ -19,6 +19,7 @@ use super::response::{ApiResult, FILE, accepts, typed};
 use super::tables::set_head;
 use crate::app::export::{self, PART};
 use crate::app::{PAGE, with_caller};
+use crate::domain::json::LenientU64;
 use crate::tokens::{Permission, Token};
 
 /// Newline-delimited JSON.
@@ -50,8 +51,8 @@ pub struct EventRange {
 pub async fn events(call: Call<String, EventRange>) -> ApiResult {
     call.may(Permission::Log)?;
     let range = &call.query;
-    let after = within("after", range.after, 0, i64::MAX as u64, 0)?;
-    let limit = within("limit", range.limit, 1, 10_000, PAGE as u64)? as usize;
+    let after = within("after", range.after.as_ref(), 0..=LenientU64::LARGEST, 0)?;
+    let limit = within("limit", range.limit.as_ref(), 1..=10_000, PAGE as u64)? as usize;
     if accepts(&call.headers, "text/event-stream") {
         let text = |name: &str| call.headers.get(name)?.to_str().ok();
         let last = text("last-event-id").and_then(|value| value.parse().ok());

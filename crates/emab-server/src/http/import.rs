@@ -11,6 +11,7 @@ use super::error::{ApiError, no_permit};
 use super::events::LINES;
 use super::lines::Lines;
 use super::response::{ApiResult, FILE, json};
+use crate::app::ServiceError;
 use crate::app::import::{Import, ImportReport};
 use crate::domain::PastEpisode;
 use crate::domain::json::{object, short};
@@ -30,7 +31,7 @@ pub struct ImportOptions {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PastEpisodes {
-    /// The episodes. Errors name them as lines, from 1.
+    /// The episodes. Errors point at them; those of a dry run name them as lines, from 1.
     #[schema(value_type = Vec<PastEpisode>, min_items = 1)]
     episodes: Vec<Box<RawValue>>,
 }
@@ -82,10 +83,16 @@ pub async fn import(mut call: Call<String, ImportOptions>) -> ApiResult {
         if episodes.is_empty() {
             return Err(ApiError::malformed("`episodes` is empty").at("/episodes"));
         }
+        let in_list = |error| match error {
+            ServiceError::Rejected(rejection) => rejection.in_list("/episodes").into(),
+            other => ApiError::from(other),
+        };
         for (number, episode) in (1..).zip(episodes) {
-            import.add(number, episode.get().into()).await?;
+            let added = import.add(number, episode.get().into()).await;
+            added.map_err(in_list)?;
         }
-        return json(StatusCode::OK, &import.finish().await?);
+        let report = import.finish().await.map_err(in_list)?;
+        return json(StatusCode::OK, &report);
     }
     let mut lines = Lines::new(call.body.into_data_stream());
     loop {

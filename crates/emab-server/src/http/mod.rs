@@ -25,15 +25,17 @@ mod tables;
 pub mod view;
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
+use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use tower::util::MapRequest;
+use emab::input::{did_you_mean, nearest};
+use tower::util::{MapRequest, MapResponse};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::path::Paths;
 use utoipa::openapi::schema::Schema;
@@ -43,8 +45,10 @@ use utoipa_axum::routes;
 use crate::app::health::HealthCache;
 use crate::app::permits::TokenPermits;
 use crate::app::{Metrics, Service, with_caller};
-use crate::tokens::Tokens;
+use crate::domain::is_name;
+use crate::tokens::{Token, Tokens};
 
+use auth::Known;
 use error::ApiError;
 use rate_limit::RateLimiter;
 
@@ -183,10 +187,25 @@ pub fn app(app: App) -> Router {
         .layer(middleware::from_fn_with_state(app.clone(), watch))
         .with_state(app);
     // Layers run after routing, so the path is rewritten around the router.
-    Router::new().fallback_service(MapRequest::new(inner, |mut request: Request<Body>| {
+    let inner = MapRequest::new(inner, |mut request: Request<Body>| {
         split_verb(&mut request);
         request
-    }))
+    });
+    Router::new().fallback_service(MapResponse::new(inner, name_methods))
+}
+
+/// Names the methods of the path in the error for another one. The router knows them after its layers.
+fn name_methods(answer: Response) -> Response {
+    let allowed = answer.headers().get(header::ALLOW).cloned();
+    let (StatusCode::METHOD_NOT_ALLOWED, Some(allowed)) = (answer.status(), allowed) else {
+        return answer;
+    };
+    let methods = allowed.to_str().unwrap_or_default().replace(',', ", ");
+    let what =
+        format!("this path supports {methods} and no other method; GET /docs lists the calls");
+    let mut answer = ApiError::method(what).into_response();
+    answer.headers_mut().insert(header::ALLOW, allowed);
+    answer
 }
 
 /// The router's form of `…/{episode}:ask`: it allows no text after a parameter.
@@ -218,9 +237,11 @@ fn split_verb(request: &mut Request<Body>) {
 }
 
 /// Limits the time of a request, counts it and logs it.
-async fn watch(State(app): State<App>, request: Request, next: Next) -> Response {
+async fn watch(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
+    let (caller, study) = (Known::default(), study_of(request.uri().path()));
+    request.extensions_mut().insert(caller.clone());
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map(|path| path.as_str().replace("/~", ":"));
     // An import takes as long as its body; it has its own limits.
@@ -236,7 +257,11 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
         .into_response()
     };
     // The caller is known once the request is authenticated.
-    let answer = tokio::time::timeout(limit, with_caller("", next.run(request)));
+    let answer = async {
+        let answer = next.run(request).await;
+        suggest_study(&app, caller.0.get(), study, answer).await
+    };
+    let answer = tokio::time::timeout(limit, with_caller("", answer));
     let answer = answer.await.unwrap_or_else(|_| late());
     let (status, took) = (answer.status(), begun.elapsed());
     app.metrics
@@ -250,10 +275,78 @@ async fn watch(State(app): State<App>, request: Request, next: Next) -> Response
     answer
 }
 
-async fn no_such_path() -> ApiError {
-    ApiError::not_found("no such path; GET /docs lists the calls")
+/// The study that a path names.
+fn study_of(path: &str) -> Option<String> {
+    let name = path.strip_prefix("/v1/studies/")?.split('/').next()?;
+    is_name(name).then(|| name.to_owned())
 }
 
+/// Adds a suggestion to the answer that there is no such study: a study that the caller may see.
+async fn suggest_study(
+    app: &App,
+    caller: Option<&Arc<Token>>,
+    study: Option<String>,
+    answer: Response,
+) -> Response {
+    let (StatusCode::NOT_FOUND, Some(caller), Some(study)) = (answer.status(), caller, study)
+    else {
+        return answer;
+    };
+    let (bound, name) = (caller.studies.clone(), study.clone());
+    let found = app.service.read(move |store| {
+        if store.head(&name)?.is_some() {
+            return Ok(String::new());
+        }
+        let mut names = Vec::new();
+        match bound {
+            None => names.extend(store.heads("", 1_000)?.into_iter().map(|head| head.name)),
+            Some(bound) => {
+                for own in bound {
+                    names.extend(store.head(&own)?.map(|head| head.name));
+                }
+            }
+        }
+        Ok(did_you_mean(&name, names.iter().map(String::as_str)))
+    });
+    match found.await {
+        Ok(near) if !near.is_empty() => {
+            ApiError::not_found(format!("there is no study `{study}`{near}")).into_response()
+        }
+        _ => answer,
+    }
+}
+
+async fn no_such_path(request: Request) -> ApiError {
+    let near = near_path(request.uri().path());
+    let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
+    ApiError::not_found(format!("no such path{near}; GET /docs lists the calls"))
+}
+
+/// The path of a call that differs from this one in one segment, if that is nearly the same.
+fn near_path(path: &str) -> Option<String> {
+    static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let paths = api_routes().paths.paths;
+        paths.keys().map(|path| inner_path(path)).collect()
+    });
+    let given: Vec<&str> = path.split('/').collect();
+    PATHS.iter().find_map(|known| {
+        let known: Vec<&str> = known.split('/').collect();
+        let differ = |(one, other): &(&&str, &&str)| !one.starts_with('{') && one != other;
+        let mut differing = known.iter().zip(&given).filter(differ);
+        let (segment, wrong) = differing.next()?;
+        let alone = differing.next().is_none() && known.len() == given.len();
+        nearest(wrong, [*segment]).filter(|_| alone)?;
+        // The names in the path are those of the request, if they are names.
+        let path = known.iter().zip(&given).map(|(known, given)| {
+            let name = known.starts_with('{') && is_name(given);
+            if name { *given } else { *known }
+        });
+        let path: Vec<&str> = path.collect();
+        Some(format!("`{}`", path.join("/").replace("/~", ":")))
+    })
+}
+
+/// [`name_methods`] replaces its text.
 async fn no_such_method() -> ApiError {
     ApiError::method("this path does not support the method; GET /docs lists the calls")
 }

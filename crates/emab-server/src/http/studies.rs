@@ -16,6 +16,7 @@ use super::tables::{Form, table_response};
 use super::view::{Discarded, Estimates, StudyList, StudyView};
 use super::{docs_page, policy_page};
 use crate::app::tables::{self as app_tables, Table};
+use crate::domain::json::LenientU64;
 use crate::domain::{
     CloseStudy, Command, Head, NAME_RULE, PolicyTable, Reason, Rejection, Reply, ReplyBody, is_name,
 };
@@ -51,7 +52,8 @@ impl Page {
 
     /// The limit; fails if it is out of range.
     pub fn limit(&self) -> Result<usize, ApiError> {
-        within("limit", self.limit, 1, MAX_LIMIT as u64, 100).map(|limit| limit as usize)
+        let limit = within("limit", self.limit.as_ref(), 1..=MAX_LIMIT as u64, 100)?;
+        Ok(limit as usize)
     }
 }
 
@@ -267,9 +269,9 @@ pub struct AsOf {
 pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
     call.may(Permission::Estimates)?;
     let form = Form::asked(call.query.format, &call.headers)?;
-    let (service, study, as_of) = (&call.app.service, &call.path, call.query.as_of);
+    let (service, study, as_of) = (&call.app.service, &call.path, call.query.as_of.as_ref());
     let head = service.head(study).await?;
-    let seq = within("as_of", as_of, 1, u64::MAX, head.seq)?;
+    let seq = within("as_of", as_of, 1..=LenientU64::LARGEST, head.seq)?;
     if seq > head.seq {
         let last = head.seq;
         let what = format!("`as_of` is {seq}, and the last event of this study is {last}");

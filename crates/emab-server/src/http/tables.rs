@@ -252,13 +252,13 @@ pub async fn decisions(call: Call<String, DecisionFilter>) -> ApiResult {
     let query = &call.query;
     let page = Page {
         after: query.after.clone(),
-        limit: query.limit,
+        limit: query.limit.clone(),
     };
     let blinded = call.caller.is_blinded();
     let (limit, after) = (page.limit()?, page.after()?.to_owned());
     let rows = Rows {
         after,
-        limit: query.limit.map(|_| limit),
+        limit: query.limit.is_some().then_some(limit),
         blinded,
         ..Rows::default()
     };

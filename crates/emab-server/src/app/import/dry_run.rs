@@ -61,7 +61,7 @@ impl DryRun {
             match checked {
                 Ok(true) => report.taken += 1,
                 Ok(false) => report.repeated += 1,
-                Err(rejection) => report.mistake(rejection.detail),
+                Err(rejection) => report.mistake(rejection.to_string()),
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use emab_episodes::{SavedLearnerError, SavedLearnerHeader};
 use emab_problem::ProblemFile;
 use serde_json::Value;
 
-use crate::domain::{CHECKED_PAIRS, Rejection, Study, describe, json::short};
+use crate::domain::{CHECKED_PAIRS, Rejection, Study, json::short};
 
 /// The fields that define the states, actions, feedbacks and transitions.
 const FIELDS: [&str; 8] = [
@@ -24,7 +24,7 @@ pub fn check_header(study: &Study, number: u64, line: &str) -> Result<(), Reject
     let head = SavedLearnerHeader::read(number as usize, line).map_err(|error| match error {
         SavedLearnerError::Line { what, .. } => Rejection::malformed(what).at(""),
         SavedLearnerError::Problem(error) => {
-            let error = describe(&error);
+            let error = error.sentence();
             let what = format!("the problem of this learner is invalid: {error}");
             Rejection::not_possible(what).at("/problem")
         }

@@ -226,7 +226,7 @@ async fn invalid_fields_name_the_place() {
     let answer = server.put("/v1/studies/clinic", &misspelt).await;
     answer
         .expect_error_at(422, "/treshold")
-        .says("`expected_delay`, `thresholds`");
+        .says("(did you mean `thresholds`?)");
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ async fn changed_values_are_conflicts() {
         tell p1 1 blood positive
         tell p1 1 blood negative -> 409 {"current_step": 2}
         tell p1 3 blood negative -> 409 /step {"current_step": 2, "type": "urn:emab:wrong-step"}
-        POST /episodes/p1:tell {"step": 1, "action": "blood", "feedback": "positive", "reason": "another"} -> 409
+        POST /episodes/p1:tell {"step": 1, "action": "blood", "feedback": "positive", "reason": "another"} -> 409 /reason
         POST /episodes/p1:tell {"step": 1, "action": "blood", "feedback": "positive"}
         stop p1 1 -> 409 /step
         view -> {"seq": 3}

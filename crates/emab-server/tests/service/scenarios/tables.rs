@@ -552,7 +552,8 @@ async fn past_episodes_are_imported_as_one_document() {
     let wrong = past(2)
         .replacen("blood", "surgery", 2)
         .replace("past-", "new-");
-    send(document, wrong).await.expect_error(422).says("line 1");
+    let answer = send(document, wrong).await;
+    answer.expect_error_at(422, "/episodes/0/actions/0");
     for body in [
         "",
         "[]",
@@ -565,8 +566,7 @@ async fn past_episodes_are_imported_as_one_document() {
     }
     send(document, r#"{"episodes": [7]}"#.into())
         .await
-        .expect_error(400)
-        .says("line 1");
+        .expect_error_at(400, "/episodes/0");
     send("text/csv", past(1))
         .await
         .expect_error(415)

@@ -6,14 +6,14 @@ use std::fmt;
 use emab::Conditions;
 use emab::input::{did_you_mean, nearest};
 use emab::learners::LearnerConfig;
-use emab_problem::{Format, ProblemFile, hex};
+use emab_problem::{Format, ProblemFile, ReadError, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file::{Key, SweepError, SweepFile};
 use crate::VERSION;
 use crate::compare::cell::Cell;
-use crate::experiment::{BuildError, Control};
+use crate::experiment::{BuildError, CHECKED_PAIRS, Control};
 use crate::results::{LearnerResult, ReferenceValues};
 use crate::shard::Shard;
 
@@ -143,6 +143,21 @@ impl Sweep {
         })
     }
 
+    /// Checks before any cell runs that the problem of each is valid and that its learner can be built. `problem` is that of the
+    /// file.
+    pub fn check(&self, problem: &ProblemFile) -> Result<(), SweepError> {
+        for cell in &self.cells {
+            cell.cell.check().map_err(|error| match error {
+                BuildError::Problem(error) => {
+                    let values = cell.values.iter().map(|(key, value)| (key.as_str(), value));
+                    invalid_problem(&self.file, problem, values, &error)
+                }
+                other => failed(&cell.describe(), other),
+            })?;
+        }
+        Ok(())
+    }
+
     /// The notes and warnings of [`Experiment::warnings`](crate::Experiment::warnings) for all cells. Warnings of a learner that
     /// differ in numbers only are one, with the first of their cells.
     pub fn warnings(&self) -> Result<Vec<String>, SweepError> {
@@ -234,6 +249,27 @@ fn failed(cell: &str, error: BuildError) -> SweepError {
     SweepError::Cell(cell.into(), error)
 }
 
+/// The error of a problem with the values of a cell. A problem that is invalid by itself is reported at its own place.
+fn invalid_problem<'a>(
+    file: &SweepFile,
+    problem: &ProblemFile,
+    values: impl Iterator<Item = (&'a str, &'a Value)>,
+    error: &ReadError,
+) -> SweepError {
+    let own = problem.problem().map(|_| problem.check(CHECKED_PAIRS));
+    if let Err(own) | Ok(Err(own)) = own {
+        return SweepError::Problem(Box::new(own));
+    }
+    let varied: Vec<_> = values
+        .filter(|(key, _)| key.starts_with("problem."))
+        .collect();
+    let shown = varied.iter().map(|(key, value)| format!("{key} = {value}"));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let message = format!("the problem with {shown} is invalid: {}", error.sentence());
+    let key = varied.first().map_or("", |(key, _)| key);
+    SweepError::Problem(Box::new(file.error_at(key, message)))
+}
+
 fn digest(parts: &[&str]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
@@ -256,7 +292,7 @@ impl SweepCell {
             .map(|(key, value)| (key.to_string(), (*value).clone()))
             .collect();
         let place = format!("{}: {learner} with {}", file.file, described(&named));
-        let problem = with_values(file, problem, values, &place)?;
+        let problem = with_values(file, problem, values)?;
         let base = learner.to_owned();
         let mut text = base.clone();
         for (key, value) in values {
@@ -309,13 +345,6 @@ impl SweepCell {
         )
     }
 
-    /// Checks before it is run that the problem is valid and that the learner can be built.
-    pub fn check(&self) -> Result<(), SweepError> {
-        self.cell
-            .check()
-            .map_err(|error| failed(&self.describe(), error))
-    }
-
     /// Runs the cell; none if it was stopped.
     pub fn run(&self, control: &mut Control<'_>) -> Result<Option<SweepCellResult>, SweepError> {
         self.try_run(control)
@@ -355,7 +384,6 @@ fn with_values(
     file: &SweepFile,
     problem: &ProblemFile,
     values: &[(&Key, &Value)],
-    place: &str,
 ) -> Result<ProblemFile, SweepError> {
     let mut document: serde_json::Value = serde_json::from_str(problem.canonical())
         .map_err(|error| file.wrong("problem", format!("cannot be converted to JSON: {error}")))?;
@@ -400,8 +428,15 @@ fn with_values(
     if !changed {
         return Ok(problem.clone());
     }
-    let changed = ProblemFile::parse_as(Format::Json, place, &document.to_string());
-    changed.map_err(|error| failed(place, error.into()))
+    let changed = ProblemFile::parse_as(Format::Json, &file.problem, &document.to_string());
+    changed.map_err(|error| {
+        let names: Vec<String> = values.iter().map(|(key, _)| key.to_string()).collect();
+        let values = names
+            .iter()
+            .zip(values)
+            .map(|(key, (_, value))| (key.as_str(), *value));
+        invalid_problem(file, problem, values, &error)
+    })
 }
 
 /// Adds a condition that the problem does not set, so that it can be varied: a value of its own, without effect at 0.

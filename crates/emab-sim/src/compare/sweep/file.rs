@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use emab::input::parse_count;
 use emab_problem::document::{
@@ -18,12 +19,12 @@ use crate::experiment::{BuildError, check_checkpoints, log_spaced};
 /// Why a sweep is invalid or failed.
 #[derive(Debug, Error)]
 pub enum SweepError {
-    /// The file is invalid.
+    /// The file is invalid, or a value in it does not suit the learners.
     #[error(transparent)]
     File(Box<ReadError>),
-    /// A value does not suit the problem or the learners: the file, the value's name, and the rule it violates.
-    #[error("{0}: `{1}` {2}")]
-    Value(String, String, String),
+    /// The problem is invalid, by itself or with the values of a cell.
+    #[error(transparent)]
+    Problem(Box<ReadError>),
     /// A cell cannot be built or run.
     #[error("{0}: {1}")]
     Cell(String, BuildError),
@@ -64,6 +65,9 @@ pub struct SweepFile {
     pub(crate) grid: Vec<(Key, Vec<Value>)>,
     /// Further cells.
     pub(crate) list: Vec<Vec<(Key, Value)>>,
+    text: Arc<str>,
+    /// Where the values of the parameters stand in the text.
+    places: Vec<(String, Range<usize>)>,
 }
 
 /// A varied parameter.
@@ -122,8 +126,20 @@ impl SweepFile {
         read.map_err(|error| SweepError::File(Box::new(error.in_file(file, &text.into()))))
     }
 
-    pub(super) fn wrong(&self, key: impl ToString, what: impl Into<String>) -> SweepError {
-        SweepError::Value(self.file.clone(), key.to_string(), what.into())
+    /// The error that the values of a parameter, or of a table of them, are wrong.
+    pub(super) fn wrong(&self, key: impl ToString, what: impl std::fmt::Display) -> SweepError {
+        let key = key.to_string();
+        SweepError::File(Box::new(self.error_at(&key, format!("`{key}` {what}"))))
+    }
+
+    /// An error at the values of a parameter.
+    pub(super) fn error_at(&self, key: &str, message: String) -> ReadError {
+        let place = self.places.iter().find(|(name, _)| name == key);
+        let error = match place {
+            Some((_, span)) => Diagnostic::at(span, message, "these values"),
+            None => Diagnostic::without_span(message),
+        };
+        error.in_file(&self.file, &self.text)
     }
 }
 
@@ -180,10 +196,11 @@ impl Reader<'_> {
                 names
             }
         };
-        let mut grid = Vec::new();
+        let (mut grid, mut places) = (Vec::new(), Vec::new());
         if let Some(node) = top.get("grid") {
             for entry in self.entries("grid", node)? {
                 let values = self.values(&entry)?;
+                places.push((entry.0.to_string(), entry.2.span.clone()));
                 grid.push((entry.0, values));
             }
         }
@@ -193,6 +210,7 @@ impl Reader<'_> {
             let entries = self.entries("cell", table)?.into_iter();
             let one = |entry: Entry<'_>| {
                 let value = self.value(&entry.0, entry.2)?;
+                places.push((entry.0.to_string(), entry.2.span.clone()));
                 Ok((entry.0, value))
             };
             cells_read.push(entries.map(one).collect::<Result<_, Diagnostic>>()?);
@@ -207,6 +225,8 @@ impl Reader<'_> {
             checkpoints,
             grid,
             list: cells_read,
+            text: self.text.into(),
+            places,
         })
     }
 
