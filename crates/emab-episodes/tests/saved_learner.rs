@@ -241,7 +241,7 @@ costs -> cost | unknown field `cost` (did you mean `costs`?)
 {"ask": [0, 0]} | `ask` is [0, 0]: steps are 1 to 10, and states 0 to 9
 {"ask": [1, 10]} | `ask` is [1, 10]
 {"ask": [1, 1e15]} | `ask` is [1, 1000000000000000]
-{"ask": [1]} | must be a list of 2 values, got 1 values
+{"ask": [1]} | must be a list of 2 values, got 1 value
 {"ask": [1, 0], "by": "me"} | unknown field `by`
 ["a", ["cont"], [1], [0.5], [0, 1]] | must be a JSON object
 "#;

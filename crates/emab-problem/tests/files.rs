@@ -312,7 +312,7 @@ horizon = 3 -> horizon = 3\nstart = [0, 5] | 3:13 | from 0 to 2, got 5
 horizon = 3 -> horizon = 3\nstart = [0, 1, 0] | 3:16 | each state once, got `none` twice & remove one
 horizon = 3 -> horizon = 3\nstart = ["none", "twoo"] | 3:18 | no state is called `twoo` & did you mean `two`?
 horizon = 3 -> horizon = 3\nstart = [0, 0.5] | 3:13 | whole number & 0.5
-states = ["none", "one", "two"] -> states = [1, 2] | 3:11 | `states` must be a count or a list of names & got a number
+states = ["none", "one", "two"] -> states = [1, 2] | 3:11 | `states` must be a count or a list of names & got 1
 horizon = 3 -> horizon = 3\nstart = [[0], 1] | 3:10 | a state, or a list of states
 horizon = 3 -> horizon = 3\nstart = [0, 1] | 3:9 | [model] has no `start` & 2 states & such as start = [0.7, 0.3]
 [model] -> [model]\nstart = [1] | 10:9 | there is no such list & remove this one
