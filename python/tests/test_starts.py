@@ -52,7 +52,7 @@ def test_functions_are_evaluated_from_every_start(probabilities):
         ({"start": [0, 1], "start_probabilities": [1.0]}, "a list of 2 probabilities"),
         ({"start": [0, 1], "start_probabilities": [0.5, 0.4]}, "sum to 0.9, expected 1"),
         ({"start": [0, 1], "start_probabilities": [1.5, -0.5]}, "got 1.5, expected a probability"),
-        ({"start": [0, 0], "start_probabilities": [0.5, 0.5]}, "each state once, got 0 twice"),
+        ({"start": [0, 0], "start_probabilities": [0.5, 0.5]}, "each state once, got `low` twice"),
         ({"start": [0, 4], "start_probabilities": [0.5, 0.5]}, "a state from 0 to 3, got 4"),
         ({"start": []}, "at least one state"),
         ({"start": 0, "start_probabilities": [1.0]}, "there is no such list"),
