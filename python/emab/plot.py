@@ -48,6 +48,8 @@ __all__ = ["causes", "gain", "label_ends", "policy", "regret", "style", "sweep"]
 
 STOP = "#DDDDDD"
 CAUSES = {"early_stop": "stopped too early", "late_stop": "stopped too late", "wrong_action": "took a wrong action"}
+MARK = " †"
+"""After the name of a learner whose interval is unreliable."""
 MOST_NAMED = 40
 """The most states that a map names."""
 MARKERS = ("v", "s", "D", "o")
@@ -202,7 +204,11 @@ def causes(
         ax.xaxis.set_major_formatter(lambda value, _: format_number(value))
         set_axes(ax, x_label, None, x_range, None)
         default = f"{result.problem}: causes of regret"
-        set_title(ax, default if title is None else title, _description(result, "ci"))
+        set_title(
+            ax,
+            default if title is None else title,
+            _description(result, "ci", marked=any(curve.groups for curve in curves)),
+        )
         place_legend(ax, "below", grow=grow)
     return ax
 
@@ -339,7 +345,7 @@ def _curves(result: Result, learners: Learners, labels: Labels, band: Band = "ci
     names = choose([(curve.label, curve.learner) for curve in result.curves], learners, labels)
     by_label = {curve.label: curve for curve in result.curves}
     named = [(name, by_label[label]) for label, name in names.items()]
-    return [(f"{name} †" if band == "ci" and curve.groups else name, curve) for name, curve in named]
+    return [(name + MARK if band == "ci" and curve.groups else name, curve) for name, curve in named]
 
 
 def _draw_bound(ax: Axes, bound: Bounds) -> None:
@@ -374,7 +380,8 @@ def _over_episodes(ax: Axes, result: Result, band: Band, *, log_x: bool, title: 
         ax.xaxis.set_major_formatter(lambda value, _: format_number(value))
     ax.margins(x=0, y=0.06)
     ax.set_xlabel("episode")
-    set_title(ax, result.problem if title is None else title, _description(result, band))
+    marked = any(str(line.get_label()).endswith(MARK) for line in ax.get_lines())
+    set_title(ax, result.problem if title is None else title, _description(result, band, marked=marked))
 
 
 def _place_names(ax: Axes, legend: Legend, *, grow: bool) -> None:
@@ -385,11 +392,10 @@ def _place_names(ax: Axes, legend: Legend, *, grow: bool) -> None:
         place_legend(ax, legend, grow=grow)
 
 
-def _description(result: Result, band: Band) -> str:
+def _description(result: Result, band: Band, *, marked: bool) -> str:
     """Return runs, seed and conditions of a result, in one line."""
     conditions = f", {result.conditions}" if result.conditions else ""
-    unreliable = band == "ci" and any(curve.groups for curve in result.curves)
-    mark = " († unreliable: two groups of runs)" if unreliable else ""
+    mark = " († unreliable: two groups of runs)" if marked else ""
     return f"{describe_band(band, result.runs)}{mark}, seed {result.seed}{conditions}"
 
 

@@ -114,12 +114,12 @@ pub(crate) fn toml_error(message: &str) -> &'static str {
             "a comma is missing between two fields of a table; add it"
         }
         "extra comma in array" | "extra comma in inline table" => {
-            "there is a comma too much; remove it"
+            "there is one comma too many; remove it"
         }
         "missing assignment between key-value pairs" | "invalid key-value pair" => {
             "a name needs a value; write NAME = VALUE"
         }
-        "extra `=`" | "unexpected `=` in array" => "there is a `=` too much; remove it",
+        "extra `=`" | "unexpected `=` in array" => "there is one `=` too many; remove it",
         "invalid unquoted key" | "unquoted keys cannot be empty" => {
             "a name has letters, digits, `_` and `-`; write any other in quotes"
         }
@@ -401,11 +401,11 @@ a = "\x" | an escape
 a = [1 | a list is not closed; add the `]`
 a = [1 2] | a number, or a text in quotes
 a = ["b" "c"] | a comma is missing between two values
-a = [1,,2] | a comma too much
+a = [1,,2] | one comma too many
 a = { b = 1 | a table is not closed; add the `}`
 a = { b = 1 c = 2 } | a comma is missing
 a b = 1 | NAME = VALUE
-a == 1 | `=` too much
+a == 1 | one `=` too many
 a$ = 1 | a name has letters
 a = 07 | must not begin with 0
 a = 1 2 | a number, or a text in quotes

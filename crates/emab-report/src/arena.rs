@@ -5,6 +5,7 @@ use emab_sim::results::{
     Interval, Measured, Ranking, ReferenceValues, Values,
 };
 
+use emab::learners::Access;
 use emab::stats::half_width;
 
 use crate::arena_pairs::{all_pairs_text, pairs_text};
@@ -13,9 +14,13 @@ use crate::run_table::confidence;
 use crate::runs_table::{UNRELIABLE, UNRELIABLE_NOTE};
 use crate::text_table::{fixed, number, table, wrap};
 
-const STUCK: &str = "growth: the cost of an episode of the second half, as a multiple of one of the first half. stuck: runs that \
-                     return to a pair again and again without the benchmark's action there.";
-const SEES: &str = "Learners that see more than episodes are not ranked.";
+/// What the columns of the table of a problem mean.
+pub(crate) const COLUMNS: &str = "`growth` is the cost of an episode of the second half, as a multiple of one of the first half. `stuck` is \
+                                  the share of runs that return to a pair again and again without the benchmark's action there.";
+pub(crate) const NOT_RANKED: &str = "Learners that see more than episodes are not ranked.";
+/// What the table of ratios has.
+pub(crate) const RATIOS: &str = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
+                                 divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
 
 /// With more problems there is only the summary.
 const SHOWN: usize = 12;
@@ -45,9 +50,9 @@ pub fn arena_text(result: &ArenaResult, width: usize) -> String {
         result.episodes, result.seed
     );
     let entries = || result.problems.iter().flat_map(|problem| &problem.learners);
-    let mut notes = vec![STUCK];
+    let mut notes = vec![COLUMNS];
     if entries().any(|entry| entry.standing == Ranking::Informed) {
-        notes.push(SEES);
+        notes.push(NOT_RANKED);
     }
     text += &format!("{}\n", wrap(&notes.join(" "), width));
     let ranked_at = result.problems.iter().find_map(|problem| problem.ranked_at);
@@ -82,9 +87,7 @@ pub(crate) type Rows = (Vec<&'static str>, Vec<Vec<String>>);
 
 fn ratios_text(tallied: &[ArenaSummary], width: usize) -> String {
     let (header, rows) = ratios_rows(tallied);
-    let head = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
-                divided by feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
-    let head = wrap(head, width);
+    let head = wrap(RATIOS, width);
     format!("{head}\n{}", table(&header, &rows, width))
 }
 
@@ -262,13 +265,19 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
     row
 }
 
+/// What a learner sees, in words.
+pub(crate) fn access(entry: &ArenaEntry) -> &str {
+    match Access::of_recorded_name(&entry.sees) {
+        Some(access) => access.description(),
+        None => &entry.sees,
+    }
+}
+
 /// The rank of a learner in words, and whether it has begun to learn.
 fn standing(entry: &ArenaEntry) -> String {
-    let rank = match (entry.standing, entry.sees.as_str()) {
-        (Ranking::Informed, "the law") => "sees the feedback distribution".into(),
-        (Ranking::Informed, "the truth") => "sees the model".into(),
-        (Ranking::Informed, sees) => format!("sees {sees}"),
-        (standing, _) => standing.words().to_owned(),
+    let rank = match entry.standing {
+        Ranking::Informed => format!("sees the {}", access(entry)),
+        standing => standing.words().to_owned(),
     };
     let flag = if entry.not_learning {
         "not learning yet"

@@ -6,7 +6,10 @@ use emab_sim::background::{ArenaBackground, ArenaWarning};
 use emab_sim::results::{ArenaEntry, ArenaProblem, ArenaResult};
 
 use super::{ArenaContent, Figure, count, repeat, soundness};
-use crate::arena::{left_out, problem_lead, problem_rows, ratios_rows, summary_rows};
+use crate::arena::{
+    COLUMNS, NOT_RANKED, RATIOS, access, left_out, problem_lead, problem_rows, ratios_rows,
+    summary_rows,
+};
 use crate::arena_pairs::{PAIRS_HEADER, pairs_rows};
 use crate::document::Block;
 use crate::plot::{arena_options, draw_arena};
@@ -22,14 +25,8 @@ const PAIRED_RANKING: &str = "`best` is the least mean regret of the learners th
     pairs below do not show to be worse. `less feedbal's` is the difference to feedbal run by run, with an interval for a fixed number of \
     runs.";
 
-const NOTES: &str = "`growth` is the cost of an episode of the second half, as a multiple of one of the first half. `stuck` is the share of \
-    runs that return to a pair again and again without the benchmark's action there. Learners that see more than episodes are not ranked.";
-
 const SUMMARY: &str = "Over all problems, by mean place: 0 is first everywhere, 1 last. `better than feedbal` and `worse` count the problems on \
     which the 95 % interval of the paired difference excludes 0.";
-
-const RATIOS: &str = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy divided by \
-    feedbal's, where feedbal's exceeds four standard errors. Intervals over the problems are of 95 %.";
 
 /// Rows that are shown at once; more of them are behind a summary.
 const SHOWN: usize = 40;
@@ -67,7 +64,7 @@ pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
     blocks.extend(figure.blocks());
     blocks.push(Block::Heading("Ranking on each problem".into()));
     let ranking = if is_paired { PAIRED_RANKING } else { RANKING };
-    blocks.push(Block::Text(format!("{ranking} {NOTES}")));
+    blocks.push(Block::Text(format!("{ranking} {COLUMNS} {NOT_RANKED}")));
     blocks.push(Block::Section(
         result
             .problems
@@ -254,7 +251,7 @@ fn learners(result: &ArenaResult) -> Vec<Block> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for problem in &result.problems {
         for entry in &problem.learners {
-            let row = vec![entry.label.clone(), entry.sees.clone(), parameters(entry)];
+            let row = vec![entry.label.clone(), access(entry).into(), parameters(entry)];
             let name = &problem.ground.problem;
             match rows.iter_mut().find(|known| known[..3] == row[..]) {
                 Some(known) => known[3] += &format!(", {name}"),

@@ -211,7 +211,8 @@ impl Scenario {
     fn has_all_kinds(&mut self) -> Result<bool> {
         self.drain();
         self.check(false)?;
-        Ok(self.log.kinds().len() >= KINDS.len())
+        let kinds = self.log.kinds();
+        Ok(KINDS.iter().all(|kind| kinds.contains(kind)))
     }
 
     fn stop(&mut self, service: ServiceProcess) {

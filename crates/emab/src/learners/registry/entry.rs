@@ -48,6 +48,23 @@ impl Access {
             Access::Problem => "the truth",
         }
     }
+
+    /// The access with this recorded name.
+    ///
+    /// ```
+    /// use emab::learners::Access;
+    /// assert_eq!(Access::of_recorded_name("the truth"), Some(Access::Problem));
+    /// ```
+    pub fn of_recorded_name(name: &str) -> Option<Access> {
+        let all = [
+            Access::Spec,
+            Access::Feedback,
+            Access::Rewards,
+            Access::Problem,
+        ];
+        all.into_iter()
+            .find(|access| access.recorded_name() == name)
+    }
 }
 
 /// What a choice depends on besides the step, the state and the episodes that were learned from.
