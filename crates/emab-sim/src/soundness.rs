@@ -47,20 +47,48 @@ pub fn unsound_learners(
     environment: Option<&Environment>,
     configs: &[LearnerConfig],
 ) -> Result<Vec<String>, OracleError> {
-    let words = unsound_by_learner(problem, conditions, environment, configs)?;
-    let mut words: Vec<String> = words.into_iter().flatten().collect();
+    let found = unsound_by_learner(problem, conditions, environment, configs)?;
+    let mut words: Vec<String> = Vec::new();
+    for (config, found) in configs.iter().zip(found) {
+        words.extend(found.iter().map(|one| one.line(config)));
+    }
     // The note on a problem that is too large is the same for every learner.
     words.dedup();
     Ok(words)
 }
 
-/// The warnings and notes of [`unsound_learners`] for each of the learners.
+/// Why a confidence width is not known to be sound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unsound {
+    /// What the width of the learner does not cover.
+    Learner(String),
+    /// Why it was not decided; the same for every learner.
+    Undecided(String),
+}
+
+impl Unsound {
+    /// A line on a learner for the terminal.
+    pub(crate) fn line(&self, config: &LearnerConfig) -> String {
+        match self {
+            Unsound::Learner(words) => format!("warning: {}: {words}", config.label()),
+            Unsound::Undecided(words) => format!("note: {words}"),
+        }
+    }
+
+    pub(crate) fn into_words(self) -> String {
+        match self {
+            Unsound::Learner(words) | Unsound::Undecided(words) => words,
+        }
+    }
+}
+
+/// What [`unsound_learners`] states, for each of the learners.
 pub(crate) fn unsound_by_learner(
     problem: &Arc<Problem>,
     conditions: &Conditions,
     environment: Option<&Environment>,
     configs: &[LearnerConfig],
-) -> Result<Vec<Vec<String>>, OracleError> {
+) -> Result<Vec<Vec<Unsound>>, OracleError> {
     // A learner without parameters makes no assumption.
     let has_parameters = |config: &LearnerConfig| !config.parameters().is_empty();
     if !configs.iter().any(has_parameters) {
@@ -68,10 +96,6 @@ pub(crate) fn unsound_by_learner(
     }
     let horizon = problem.spec().horizon();
     let uncovered = |config, moves| uncovered_conditions(config, conditions, horizon, moves);
-    let warnings = |config: &LearnerConfig, words: Vec<String>| -> Vec<String> {
-        let warning = |words| format!("warning: {}: {words}", config.label());
-        words.into_iter().map(warning).collect()
-    };
     let mut pairs = match environment {
         Some(environment) => environment.pairs().clone(),
         None => Pairs::new(problem.clone())?,
@@ -81,14 +105,14 @@ pub(crate) fn unsound_by_learner(
     let mut variation = || Variation::of(&mut pairs, Environment::EXACT_PAIRS).ok();
     let Some(variation) = exact.then(&mut variation).flatten() else {
         let note = format!(
-            "note: more than {} pairs can be reached, too many to decide here whether the width is sound; `emab check` searches further",
+            "more than {} pairs can be reached, too many to decide here whether the width is sound; `emab check` searches further",
             Environment::EXACT_PAIRS
         );
         // In so large a problem some feedback is taken to move the reward.
         let all = configs.iter().map(|config| {
-            let mut words = warnings(config, uncovered(config, true));
-            words.push(note.clone());
-            words
+            let uncovered = uncovered(config, true).into_iter();
+            let found = uncovered.map(Unsound::Learner);
+            found.chain([Unsound::Undecided(note.clone())]).collect()
         });
         return Ok(all.collect());
     };
@@ -103,20 +127,27 @@ pub(crate) fn unsound_by_learner(
             Err(_) => premises_words(config, &variation, least_cost),
         };
         let uncovered = uncovered(config, variation.spread > 0.0);
-        warnings(config, words.into_iter().chain(uncovered).collect())
+        let words = words.into_iter().chain(uncovered);
+        words.map(Unsound::Learner).collect()
     });
     Ok(words.collect())
 }
 
 /// A note for each parameter of a learner that is set neither by the call nor by the problem file.
 pub fn assumed_words(config: &LearnerConfig) -> Vec<String> {
+    let assumed = assumed_parameters(config).into_iter();
+    let label = config.label();
+    assumed
+        .map(|words| format!("note: {label}: {words}"))
+        .collect()
+}
+
+/// The same without the learner.
+pub(crate) fn assumed_parameters(config: &LearnerConfig) -> Vec<String> {
     let assumed = config.assumed().iter().map(|name| {
         let value = config.parameters().iter().find(|(n, _)| n == name);
         let value = value.map_or(String::new(), |(_, value)| value.to_string());
-        let label = config.label();
-        format!(
-            "note: {label}: neither the call nor [learning] states `{name}`; {value} is assumed"
-        )
+        format!("neither the call nor [learning] states `{name}`; {value} is assumed")
     });
     assumed.collect()
 }

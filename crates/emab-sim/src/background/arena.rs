@@ -6,7 +6,7 @@ use emab_problem::ProblemFile;
 use super::command::builtin;
 use crate::experiment::StoredProblems;
 use crate::results::{ArenaProblem, ArenaResult};
-use crate::soundness::unsound_by_learner;
+use crate::soundness::{Unsound, unsound_by_learner};
 
 /// A warning on a confidence width of an arena.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,20 +76,15 @@ fn warnings(
         config.for_episodes(episodes).ok()
     });
     let configs: Vec<LearnerConfig> = configs.collect();
-    let words = match unsound_by_learner(&model, file.conditions(), None, &configs) {
-        Ok(words) => words,
+    let found = match unsound_by_learner(&model, file.conditions(), None, &configs) {
+        Ok(found) => found,
         Err(error) => return vec![(None, format!("not checked: {error}"))],
     };
-    let all = configs.iter().zip(words);
-    let all =
-        all.flat_map(|(config, words)| words.into_iter().map(|words| (config.label(), words)));
-    let all = all.map(|(label, words)| match words.strip_prefix("warning: ") {
-        Some(warning) => {
-            let own = warning.strip_prefix(label);
-            let own = own.map_or(warning, |own| own.trim_start_matches(": "));
-            (Some(label.to_owned()), own.to_owned())
-        }
-        None => (None, words.trim_start_matches("note: ").to_owned()),
+    let all = configs.iter().zip(found).flat_map(|(config, found)| {
+        found.into_iter().map(|one| match one {
+            Unsound::Learner(words) => (Some(config.label().to_owned()), words),
+            Unsound::Undecided(words) => (None, words),
+        })
     });
     let mut all: Vec<_> = all.collect();
     // The note on a problem that is too large is the same for every learner.

@@ -15,7 +15,7 @@ use emab_problem::ProblemFile;
 
 use crate::experiment::BuildError;
 use crate::results::RunResult;
-use crate::soundness::{assumed_words, unsound_learners};
+use crate::soundness::{Unsound, assumed_parameters, unsound_by_learner};
 
 pub use arena::{ArenaBackground, ArenaWarning};
 pub use command::{arena_command, run_command};
@@ -114,20 +114,17 @@ fn soundness(
     conditions: &Conditions,
     config: &LearnerConfig,
 ) -> Result<Soundness, BuildError> {
-    let warnings = unsound_learners(problem, conditions, None, std::slice::from_ref(config));
-    let warnings = warnings.map_err(crate::SimError::from)?;
-    let label = config.label();
-    let plain = |words: String| {
-        let words = words.trim_start_matches("warning: ");
-        let words = words.trim_start_matches("note: ");
-        let words = words.strip_prefix(label).unwrap_or(words);
-        words.trim_start_matches(": ").to_owned()
-    };
+    let found = unsound_by_learner(problem, conditions, None, std::slice::from_ref(config));
+    let found = found.map_err(crate::SimError::from)?;
     Ok(Soundness {
-        label: label.into(),
+        label: config.label().into(),
         has_proved_bounds: config.has_proved_bounds(),
-        warnings: warnings.into_iter().map(plain).collect(),
-        assumed: assumed_words(config).into_iter().map(plain).collect(),
+        warnings: found
+            .into_iter()
+            .flatten()
+            .map(Unsound::into_words)
+            .collect(),
+        assumed: assumed_parameters(config),
     })
 }
 

@@ -185,7 +185,8 @@ impl Sweep {
                     .map_err(|error| wrong(crate::SimError::from(error).into()))?;
             for (cell, words) in cells.iter().zip(warnings) {
                 let assumed = crate::soundness::assumed_words(&cell.cell.learner);
-                let all = assumed.into_iter().chain(words);
+                let unsound = words.iter().map(|one| one.line(&cell.cell.learner));
+                let all = assumed.into_iter().chain(unsound);
                 found.extend(all.map(|words| (cell.number, *cell, words)));
             }
         }
