@@ -8,8 +8,8 @@ use emab_server::domain::decision::Decision;
 use emab_server::domain::episode::EpisodeRecord;
 use emab_server::domain::event::{Event, Record};
 use emab_server::store::{
-    Backend, Changes, Checkpoint, Finding, GainSum, Head, LearnedEpisode, Restore, Store,
-    StoreError, StoredDecision,
+    Backend, Changes, Checkpoint, Finding, GainSum, Head, LearnedEpisode, Restore, Session, Store,
+    StoreError, StoredDecision, Which,
 };
 
 use crate::rng::Rng;
@@ -178,6 +178,9 @@ impl Store for FaultyStore {
         fn put_restore(&mut self, study: i64, restore: &Restore) -> ();
         fn discard(&mut self, study: i64) -> ();
         fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> ();
+        fn put_session(&mut self, session: &Session) -> ();
+        fn remove_session(&mut self, hash: &str) -> ();
+        fn session(&mut self, hash: &str) -> Option<Session>;
         fn check_store(&mut self) -> Vec<Finding>;
         fn spec(&mut self, study: i64) -> Option<String>;
         fn restore(&mut self, study: i64) -> Option<Restore>;
@@ -186,7 +189,7 @@ impl Store for FaultyStore {
         fn heads(&mut self, after: &str, limit: usize) -> Vec<Head>;
         fn uncovered(&mut self, after: &str, limit: usize) -> Vec<Head>;
         fn episodes_of(&mut self, keys: &[(i64, &str)]) -> Vec<(i64, EpisodeRecord)>;
-        fn episodes_after(&mut self, study: i64, after: &str, open: bool, limit: usize) -> Vec<EpisodeRecord>;
+        fn episodes_after(&mut self, study: i64, after: &str, which: Which, limit: usize) -> Vec<EpisodeRecord>;
         fn decisions(&mut self, study: i64, episode: &str) -> Vec<StoredDecision>;
         fn decisions_after(&mut self, study: i64, after: Option<(&str, u32)>, limit: usize) -> Vec<StoredDecision>;
         fn events(&mut self, study: i64, after: u64, limit: usize) -> Vec<Record>;

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::app::Replay;
 use crate::domain::{EpisodeRecord, GainSum, Head, RULES_3};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, Which};
 
 /// The number of rows in one read.
 const PAGE: usize = 1_000;
@@ -21,7 +21,7 @@ pub fn of_store(store: &mut dyn Store, head: &Head) -> Result<String, StoreError
     }
     let mut after = String::new();
     loop {
-        let page = store.episodes_after(head.key, &after, false, PAGE)?;
+        let page = store.episodes_after(head.key, &after, Which::All, PAGE)?;
         let Some(last) = page.last() else { break };
         if last.id <= after {
             let id = &last.id;

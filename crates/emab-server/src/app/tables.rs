@@ -20,7 +20,7 @@ use crate::app::{CommandError, Service, ServiceError, Specs, head, load_state};
 use crate::domain::estimates::Estimates;
 use crate::domain::tables::{self, Column, DecisionRow, EpisodeRow};
 use crate::domain::{EpisodeRecord, Head, Rejection, StoredDecision, Study};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, Which};
 
 pub use crate::domain::tables::Table;
 pub use emab_tables::Format;
@@ -110,8 +110,10 @@ impl<'a> EpisodeReader<'a> {
 
     /// The next episodes of the store, at most this many; none at the end.
     fn records(&mut self, most: usize) -> Result<Vec<EpisodeRecord>, StoreError> {
-        let (after, open) = (&self.rows.after, self.rows.open);
-        let episodes = self.store.episodes_after(self.key, after, open, most)?;
+        let which = Which::open_or_all(self.rows.open);
+        let episodes = self
+            .store
+            .episodes_after(self.key, &self.rows.after, which, most)?;
         if let Some(last) = episodes.last() {
             self.rows.after.clone_from(&last.id);
         }

@@ -26,6 +26,7 @@ pub mod policy;
 pub mod protocol;
 pub mod rejection;
 pub mod restore;
+pub mod session;
 pub mod study;
 pub mod study_learners;
 pub mod study_state;
@@ -35,5 +36,5 @@ pub mod validate;
 pub use self::{
     author::*, checkpoint::*, command::*, counters::*, decision::*, drift::*, episode::*, event::*,
     finding::*, head::*, health::*, in_flight::*, learned_episode::*, policy::*, protocol::*,
-    rejection::*, restore::*, study::*, study_learners::*, study_state::*,
+    rejection::*, restore::*, session::*, study::*, study_learners::*, study_state::*,
 };

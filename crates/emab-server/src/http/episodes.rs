@@ -17,6 +17,7 @@ use crate::domain::{
     Abandon, Amend, AmendStep, Command, Decision, GiveOutcome, Open, Rejection, ReplyBody, Stop,
     Tell, VoidEpisode, json::short,
 };
+use crate::store::Which;
 use crate::tokens::Permission;
 
 /// Open an episode
@@ -96,10 +97,11 @@ pub async fn list(call: Call<String, EpisodeFilter>) -> ApiResult {
         let names = (&*call.path, Table::Episodes);
         return episode_table(&call.app, names, format, rows).await;
     }
+    let which = Which::open_or_all(open);
     let list = call.app.service.read(move |store| {
         let head = head(store, &call.path)?;
         let study = service.study(store, &head)?;
-        let episodes = store.episodes_after(head.key, &after, open, limit)?;
+        let episodes = store.episodes_after(head.key, &after, which, limit)?;
         let last = episodes.last().filter(|_| episodes.len() == limit);
         let next = last.map(|episode| episode.id.clone());
         let views = episodes.iter();

@@ -19,6 +19,7 @@ pub use crate::domain::finding::Finding;
 pub use crate::domain::head::Head;
 pub use crate::domain::learned_episode::LearnedEpisode;
 pub use crate::domain::restore::Restore;
+pub use crate::domain::session::Session;
 pub use crate::domain::study_learners::{GainSum, TripletKey};
 
 /// Why the store failed.
@@ -68,6 +69,27 @@ pub struct Changes {
     pub gain_sums: Vec<GainSum>,
     /// Gain sums of which no observation is left, after a correction.
     pub removed_gain_sums: Vec<TripletKey>,
+}
+
+/// Which episodes are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// All of a study.
+    All,
+    /// Those that have not ended.
+    Open,
+    /// Stopped, and their outcomes are awaited.
+    Awaited,
+}
+
+impl Which {
+    /// Only open episodes, or all.
+    pub fn open_or_all(open: bool) -> Which {
+        match open {
+            true => Which::Open,
+            false => Which::All,
+        }
+    }
 }
 
 /// What a transaction for a batch begins with.
@@ -131,6 +153,11 @@ pub trait Store: Send {
     /// Writes the checkpoint of a study, unless there is one of a later event. Inside a transaction.
     fn put_checkpoint(&mut self, study: i64, checkpoint: &Checkpoint) -> Result<()>;
 
+    /// Writes a session, and removes those that expired before it began. Inside a transaction.
+    fn put_session(&mut self, session: &Session) -> Result<()>;
+    /// Removes a session, if there is one with this hash. Inside a transaction.
+    fn remove_session(&mut self, hash: &str) -> Result<()>;
+
     /// The key of a study. It never changes; a study that was discarded and created again is another one.
     fn key(&mut self, name: &str) -> Result<Option<i64>> {
         Ok(self.head(name)?.map(|head| head.key))
@@ -149,6 +176,8 @@ pub trait Store: Send {
     fn restore(&mut self, study: i64) -> Result<Option<Restore>>;
     /// The latest checkpoint of a study.
     fn checkpoint(&mut self, study: i64) -> Result<Option<Checkpoint>>;
+    /// The session with this hash, whether or not it has expired.
+    fn session(&mut self, hash: &str) -> Result<Option<Session>>;
     /// The episodes with these studies and names, each with its study, in any order; unknown ones are left out.
     fn episodes_of(&mut self, keys: &[(i64, &str)]) -> Result<Vec<(i64, EpisodeRecord)>>;
     /// The episodes with these names, in any order; unknown names are left out.
@@ -159,12 +188,12 @@ pub trait Store: Send {
         let found = self.episodes_of(&keys)?;
         Ok(found.into_iter().map(|(_, episode)| episode).collect())
     }
-    /// Episodes after a name, in the order of names; all, or only open ones.
+    /// Episodes after a name, in the order of names.
     fn episodes_after(
         &mut self,
         study: i64,
         after: &str,
-        open: bool,
+        which: Which,
         limit: usize,
     ) -> Result<Vec<EpisodeRecord>>;
     /// The decision for a step, or for the current step.

@@ -1,6 +1,6 @@
--- The tables of a PostgreSQL store, version 3. Any tool may read them; only the service writes them.
--- A later version adds a file with its changes, and raises meta.version in the same transaction: postgres-3.sql is the one
--- from version 2.
+-- The tables of a PostgreSQL store, version 4. Any tool may read them; only the service writes them.
+-- A later version adds a file with its changes, and raises meta.version in the same transaction: postgres-4.sql is the one
+-- from version 3.
 --
 -- Only features of compatible distributed databases: no extension, trigger, rule or storage option. There are no foreign
 -- keys: a row is written together with its study, which is locked.
@@ -45,19 +45,22 @@ CREATE TABLE IF NOT EXISTS events (
     CONSTRAINT events_key PRIMARY KEY (study, seq)
 );
 
--- Episodes. The body is the episode as JSON text: JSONB has no U+0000 and rewrites numbers. Step and open repeat a part of it
--- for queries.
+-- Episodes. The body is the episode as JSON text: JSONB has no U+0000 and rewrites numbers. Step, open and awaited repeat a
+-- part of it for queries.
 CREATE TABLE IF NOT EXISTS cases (
-    study BIGINT  NOT NULL,
-    id    TEXT    COLLATE "C" NOT NULL,
-    step  BIGINT  NOT NULL,
-    open  BOOLEAN NOT NULL,
-    body  TEXT    NOT NULL,
+    study   BIGINT  NOT NULL,
+    id      TEXT    COLLATE "C" NOT NULL,
+    step    BIGINT  NOT NULL,
+    open    BOOLEAN NOT NULL,
+    -- Whether it was stopped and its outcome is awaited.
+    awaited BOOLEAN NOT NULL,
+    body    TEXT    NOT NULL,
     PRIMARY KEY (study, id)
 );
 
--- Only a few episodes are open.
+-- Only a few episodes are open, or await an outcome.
 CREATE INDEX IF NOT EXISTS cases_open ON cases (study, id) WHERE open;
+CREATE INDEX IF NOT EXISTS cases_awaited ON cases (study, id) WHERE awaited;
 
 CREATE TABLE IF NOT EXISTS answers (
     study   BIGINT NOT NULL,
@@ -109,4 +112,12 @@ CREATE TABLE IF NOT EXISTS tokens (
     body TEXT NOT NULL
 );
 
-INSERT INTO meta (application, version) VALUES ('emab', 3) ON CONFLICT (application) DO NOTHING;
+-- Sessions of the console: the SHA-256 of the secret, the token that began it, and its times (RFC 3339, UTC, whole seconds).
+CREATE TABLE IF NOT EXISTS sessions (
+    hash    TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    token   TEXT NOT NULL,
+    begun   TEXT NOT NULL,
+    expires TEXT COLLATE "C" NOT NULL
+);
+
+INSERT INTO meta (application, version) VALUES ('emab', 4) ON CONFLICT (application) DO NOTHING;

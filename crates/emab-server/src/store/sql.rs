@@ -9,10 +9,10 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 
 use super::{
-    Begun, Changes, Checkpoint, Finding, GainSum, Head, LearnedEpisode, Restore, Result, Store,
-    StoreError, StoredDecision, check,
+    Begun, Changes, Checkpoint, Finding, GainSum, Head, LearnedEpisode, Restore, Result, Session,
+    Store, StoreError, StoredDecision, Which, check,
 };
-use crate::domain::{EpisodeRecord, Record};
+use crate::domain::{EpisodeRecord, Record, Status};
 
 macro_rules! heads {
     ($rest:literal) => {
@@ -24,6 +24,20 @@ macro_rules! heads {
     };
 }
 pub(super) use heads;
+
+/// Reads episodes after a name, with the index and the condition of some of them.
+macro_rules! episodes_after {
+    ($index:literal, $condition:literal) => {
+        concat!(
+            "SELECT id, body, step, open, awaited FROM cases ",
+            $index,
+            "WHERE study = $1 AND id > $2 ",
+            $condition,
+            "ORDER BY id LIMIT $3"
+        )
+    };
+}
+pub(super) use episodes_after;
 
 pub(super) const CREATE: &str = "
     INSERT INTO studies
@@ -46,6 +60,13 @@ pub(super) const PUT_CHECKPOINT: &str = "
 pub(super) const DISCARD: &str =
     "DELETE FROM restores WHERE study = $1 AND finished IS NULL RETURNING study";
 pub(super) const CHECKPOINT: &str = "SELECT seq, text FROM checkpoints WHERE study = $1";
+pub(super) const SESSION: &str = "SELECT hash, token, begun, expires FROM sessions WHERE hash = $1";
+pub(super) const PUT_SESSION: &str = "
+    INSERT INTO sessions (hash, token, begun, expires) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (hash) DO UPDATE SET token = excluded.token, begun = excluded.begun, expires = excluded.expires
+    RETURNING hash";
+pub(super) const REMOVE_SESSION: &str = "DELETE FROM sessions WHERE hash = $1 RETURNING hash";
+pub(super) const REMOVE_EXPIRED: &str = "DELETE FROM sessions WHERE expires < $1 RETURNING hash";
 pub(super) const KEY: &str = "SELECT key FROM studies WHERE name = $1";
 pub(super) const HEAD: &str = heads!("WHERE name = $1");
 pub(super) const UNCOVERED: &str = heads!(
@@ -53,8 +74,7 @@ pub(super) const UNCOVERED: &str = heads!(
      ORDER BY name LIMIT $2"
 );
 pub(super) const HEADS: &str = heads!("WHERE name > $1 ORDER BY name LIMIT $2");
-pub(super) const EPISODES_AFTER: &str =
-    "SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 ORDER BY id LIMIT $3";
+pub(super) const EPISODES_AFTER: &str = episodes_after!("", "");
 pub(super) const DECISION: &str =
     "SELECT episode, step, text FROM answers WHERE study = $1 AND episode = $2 AND step = $3";
 pub(super) const DECISIONS: &str =
@@ -73,13 +93,13 @@ pub(super) const GAIN_SUMS: &str = "
 pub(super) trait Sql: Send {
     /// Reads the heads with given [`Names`] and locks their rows, in the order of names.
     const LOCK: &'static str;
-    /// As [`EPISODES_AFTER`], without those that have ended.
-    const OPEN_EPISODES_AFTER: &'static str;
     /// Reads the decision for the current step of an episode.
     const CURRENT_DECISION: &'static str;
     /// Reads the events with given sequence numbers, which are [`Names`].
     const EVENTS_AT: &'static str;
 
+    /// Reads these episodes after a name.
+    fn episodes_after_sql(&self, which: Which) -> &'static str;
     fn begin(&mut self) -> Result<()>;
     fn commit(&mut self) -> Result<()>;
     fn rollback(&mut self);
@@ -261,6 +281,23 @@ impl<C: Sql> Store for C {
         self.row::<i64>(PUT_CHECKPOINT, values).map(drop)
     }
 
+    fn put_session(&mut self, session: &Session) -> Result<()> {
+        self.in_transaction()?;
+        self.rows::<String>(REMOVE_EXPIRED, &[&session.begun])?;
+        let values: Params<'_> = &[
+            &session.hash,
+            &session.token,
+            &session.begun,
+            &session.expires,
+        ];
+        self.row::<String>(PUT_SESSION, values).map(drop)
+    }
+
+    fn remove_session(&mut self, hash: &str) -> Result<()> {
+        self.in_transaction()?;
+        self.row::<String>(REMOVE_SESSION, &[&hash]).map(drop)
+    }
+
     fn key(&mut self, name: &str) -> Result<Option<i64>> {
         self.find_key(name)
     }
@@ -293,6 +330,10 @@ impl<C: Sql> Store for C {
         self.row(CHECKPOINT, &[&study])
     }
 
+    fn session(&mut self, hash: &str) -> Result<Option<Session>> {
+        self.row(SESSION, &[&hash])
+    }
+
     fn episodes_of(&mut self, keys: &[(i64, &str)]) -> Result<Vec<(i64, EpisodeRecord)>> {
         self.find_episodes(keys)
     }
@@ -301,13 +342,10 @@ impl<C: Sql> Store for C {
         &mut self,
         study: i64,
         after: &str,
-        open: bool,
+        which: Which,
         limit: usize,
     ) -> Result<Vec<EpisodeRecord>> {
-        let sql = match open {
-            true => C::OPEN_EPISODES_AFTER,
-            false => EPISODES_AFTER,
-        };
+        let sql = self.episodes_after_sql(which);
         self.query_episodes(sql, &[&study, &after, &limit_of(limit)])
     }
 
@@ -412,12 +450,13 @@ pub(super) fn have_updated(heads: u64, studies: &[(&Head, &Changes)]) -> Result<
     Err(StoreError::Damaged(what))
 }
 
-/// The columns of an episode after its name: the step, whether it is open, and its JSON text.
-pub(super) fn episode_columns(episode: &EpisodeRecord) -> Result<(i64, bool, String)> {
+/// The columns of an episode after its name: the step, whether it is open, whether its outcome is awaited, and its JSON text.
+pub(super) fn episode_columns(episode: &EpisodeRecord) -> Result<(i64, bool, bool, String)> {
     let body = serde_json::to_string(episode)
         .map_err(|error| StoreError::Damaged(format!("episode `{}`: {error}", episode.id)))?;
     let step = integer(episode.step() as u64, "the step")?;
-    Ok((step, episode.end.is_none(), body))
+    let awaited = episode.status() == Status::Stopped;
+    Ok((step, episode.end.is_none(), awaited, body))
 }
 
 /// A value of a statement, for either database.
@@ -522,6 +561,7 @@ stored! {
         begun: get(0), begun_by: get(1), finished: get(2), finished_by: get(3), seq: count(4), hash: get(5),
     }
     Checkpoint { seq: count(0), text: get(1), }
+    Session { hash: get(0), token: get(1), begun: get(2), expires: get(3), }
     StoredDecision { episode: get(0), step: count(1), text: get(2), }
     Record { seq: count(0), text: get(1), hash: get(2), }
     LearnedEpisode { position: count(0), bytes: get(1), }
@@ -543,7 +583,7 @@ impl Stored for EpisodeRecord {
     /// The error does not contain the text of the episode, which must not appear in logs.
     fn read(row: &impl Row) -> Result<EpisodeRecord> {
         let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
-        let (_, _): (i64, bool) = (row.get(2)?, row.boolean(3)?);
+        let (_, _, _): (i64, bool, bool) = (row.get(2)?, row.boolean(3)?, row.boolean(4)?);
         serde_json::from_str(&body)
             .map_err(|error| StoreError::Damaged(format!("episode `{id}`: {error}")))
     }
@@ -563,7 +603,7 @@ impl<T> OfStudy<T> {
 
 impl<T: Stored> Stored for OfStudy<T> {
     fn read(row: &impl Row) -> Result<OfStudy<T>> {
-        let study = row.get(4)?;
+        let study = row.get(5)?;
         let row = T::read(row)?;
         Ok(OfStudy { study, row })
     }
@@ -581,14 +621,16 @@ impl Stored for Exact {
         let episode = EpisodeRecord::read(row)?;
         let (id, body): (String, String) = (row.get(0)?, row.get(1)?);
         let wrong = |what: &str| Err(StoreError::Damaged(format!("episode `{id}`: {what}")));
-        let (step, open, written) = episode_columns(&episode)?;
+        let (step, open, awaited, written) = episode_columns(&episode)?;
         if written != body || episode.id != id {
             return wrong("it is not written as this service writes");
         }
-        let columns: (i64, bool) = (row.get(2)?, row.boolean(3)?);
-        if columns != (step, open) {
-            let (step, open) = columns;
-            let what = format!("the columns `step` and `open` are {step} and {open}");
+        let columns: (i64, bool, bool) = (row.get(2)?, row.boolean(3)?, row.boolean(4)?);
+        if columns != (step, open, awaited) {
+            let (step, open, awaited) = columns;
+            let what = format!(
+                "the columns `step`, `open` and `awaited` are {step}, {open} and {awaited}"
+            );
             return wrong(&what);
         }
         Ok(Exact(episode))

@@ -31,7 +31,7 @@ pub use backup::backup;
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
 
 /// The version of the tables in `sqlite.sql`.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// "emab" in ASCII, in the file's header.
 const APPLICATION: i64 = 0x656d_6162;
@@ -85,12 +85,14 @@ impl Sqlite {
         let look = |role| {
             let connection = connect(&file, role)?;
             let shown = version(&connection).and_then(|found| match found {
-                Some(VERSION) => Ok(()),
-                Some(found) => show_as_current(&connection, found),
+                Some(VERSION) => Ok(true),
+                Some(found) => show_as_current(&connection, found).map(|()| false),
                 None => Err(StoreError::Damaged("it is empty".into())),
             });
-            shown.map_err(|error| named(&file, error))?;
-            Ok(SqliteConnection::new(file.clone(), connection, role, None))
+            let is_current = shown.map_err(|error| named(&file, error))?;
+            let mut store = SqliteConnection::new(file.clone(), connection, role, None);
+            store.is_current = is_current;
+            Ok(store)
         };
         match look(Role::Inspect) {
             // The disk is read-only, so the file cannot change.
@@ -188,13 +190,16 @@ fn version(connection: &Connection) -> Result<Option<i64>> {
 
 /// Shows the tables of an earlier version as the current ones. Views of a connection hide tables of the same name.
 fn show_as_current(connection: &Connection, version: i64) -> Result<()> {
+    const CASES: &str = include_str!("sqlite-3-as-4.sql");
     let views = match version {
         1 => include_str!("sqlite-1-as-3.sql"),
-        _ => include_str!("sqlite-2-as-3.sql"),
+        2 => include_str!("sqlite-2-as-3.sql"),
+        _ => "",
     };
     let shown = connection
         .pragma_update(None, "query_only", false)
         .and_then(|()| connection.execute_batch(views))
+        .and_then(|()| connection.execute_batch(CASES))
         .and_then(|()| connection.pragma_update(None, "query_only", true));
     shown.map_err(fault)
 }
@@ -213,8 +218,13 @@ fn prepare(connection: &Connection) -> Result<()> {
             tracing::info!(version = VERSION, "the store was opened");
             return Ok(());
         }
-        Some(1) => concat!(include_str!("sqlite-2.sql"), include_str!("sqlite-3.sql")),
-        Some(_) => include_str!("sqlite-3.sql"),
+        Some(1) => concat!(
+            include_str!("sqlite-2.sql"),
+            include_str!("sqlite-3.sql"),
+            include_str!("sqlite-4.sql")
+        ),
+        Some(2) => concat!(include_str!("sqlite-3.sql"), include_str!("sqlite-4.sql")),
+        Some(_) => include_str!("sqlite-4.sql"),
         None => include_str!("sqlite.sql"),
     };
     run("BEGIN IMMEDIATE")?;

@@ -1,10 +1,10 @@
--- The tables of a SQLite store, version 3. Any tool may read them; only the service writes them.
--- A later version adds a file with its changes, and raises user_version in the same transaction: sqlite-3.sql is the one from
--- version 2.
+-- The tables of a SQLite store, version 4. Any tool may read them; only the service writes them.
+-- A later version adds a file with its changes, and raises user_version in the same transaction: sqlite-4.sql is the one from
+-- version 3.
 
 -- Marks the file as a store: "emab" in ASCII.
 PRAGMA application_id = 0x656d6162;
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 CREATE TABLE studies (
     key       INTEGER PRIMARY KEY,
@@ -38,18 +38,21 @@ CREATE TABLE events (
     PRIMARY KEY (study, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Episodes. The body is the episode as JSON; step and open repeat a part of it for queries.
+-- Episodes. The body is the episode as JSON; step, open and awaited repeat a part of it for queries.
 CREATE TABLE cases (
-    study INTEGER NOT NULL,
-    id    TEXT    NOT NULL,
-    step  INTEGER NOT NULL,
-    open  INTEGER NOT NULL,
-    body  TEXT    NOT NULL,
+    study   INTEGER NOT NULL,
+    id      TEXT    NOT NULL,
+    step    INTEGER NOT NULL,
+    open    INTEGER NOT NULL,
+    -- Whether it was stopped and its outcome is awaited.
+    awaited INTEGER NOT NULL,
+    body    TEXT    NOT NULL,
     PRIMARY KEY (study, id)
 ) STRICT;
 
--- Only a few episodes are open.
+-- Only a few episodes are open, or await an outcome.
 CREATE INDEX cases_open ON cases (study, id) WHERE open = 1;
+CREATE INDEX cases_awaited ON cases (study, id) WHERE awaited = 1;
 
 CREATE TABLE answers (
     study   INTEGER NOT NULL,
@@ -94,3 +97,11 @@ CREATE TABLE checkpoints (
     seq   INTEGER NOT NULL,
     text  TEXT    NOT NULL
 ) STRICT;
+
+-- Sessions of the console: the SHA-256 of the secret, the token that began it, and its times (RFC 3339, UTC, whole seconds).
+CREATE TABLE sessions (
+    hash    TEXT NOT NULL PRIMARY KEY,
+    token   TEXT NOT NULL,
+    begun   TEXT NOT NULL,
+    expires TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use emab_server::app::audit::{audit_export, audit_study};
 use emab_server::domain::event::Record;
-use emab_server::store::Backend;
-use emab_server::store::Store;
 use emab_server::store::postgres::Postgres;
 use emab_server::store::sqlite::Sqlite;
+use emab_server::store::{Backend, Head, Store, Which};
 use emab_testkit::postgres::Server;
 use serde_json::{Value, json};
 
@@ -65,21 +64,56 @@ fn logs(store: &mut dyn Store) -> Vec<Record> {
     logs.collect()
 }
 
-/// The store of version 1, or as the next build has migrated it.
+/// The names of the episodes of all studies, in this order: all, open, and with an awaited outcome. An inspection also compares
+/// the columns with each episode.
+fn episodes(store: &mut dyn Store) -> [Vec<String>; 3] {
+    let heads = store.heads("", 10).unwrap();
+    [Which::All, Which::Open, Which::Awaited].map(|which| {
+        let read = |head: &Head| {
+            store
+                .episodes_after(head.key, "", which, usize::MAX)
+                .unwrap()
+        };
+        let found = heads.iter().flat_map(read);
+        found.map(|episode| episode.id).collect()
+    })
+}
+
+/// Asserts that one episode is open, and that the outcome of one is awaited.
+fn have_statuses(version: u32, [_, open, awaited]: &[Vec<String>; 3]) {
+    let stopped = match version {
+        3 => "stopped",
+        _ => "waiting",
+    };
+    assert_eq!(
+        (&open[..], &awaited[..]),
+        (&["open".into()][..], &[stopped.into()][..])
+    );
+}
+
+/// The store of version 1, or as the next build has migrated it, or that of version 3.
 fn a_sqlite_store_is_audited_and_migrated_from(version: u32) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("studies.db");
-    fs::copy(fixture("studies.db"), &file).unwrap();
+    let name = match version {
+        3 => "studies-3",
+        _ => "studies",
+    };
+    fs::copy(fixture(&format!("{name}.db")), &file).unwrap();
     if version == 2 {
         let connection = rusqlite::Connection::open(&file).unwrap();
         let changes = include_str!("../../src/store/sqlite-2.sql");
         connection.execute_batch(changes).unwrap();
     }
-    let (bytes, expected) = (fs::read(&file).unwrap(), audited("studies.audit.json"));
+    let (bytes, expected) = (
+        fs::read(&file).unwrap(),
+        audited(&format!("{name}.audit.json")),
+    );
     let mut store = Sqlite::inspect(&file).unwrap();
     store.begin_snapshot().unwrap();
     assert_eq!(audit(&mut *store), expected);
-    let log = logs(&mut *store);
+    let (log, statuses) = (logs(&mut *store), episodes(&mut *store));
+    have_statuses(version, &statuses);
     drop(store);
     assert_eq!(fs::read(&file).unwrap(), bytes, "an audit changes nothing");
     for _ in 0..2 {
@@ -87,35 +121,42 @@ fn a_sqlite_store_is_audited_and_migrated_from(version: u32) {
         assert_eq!(audit(&mut *owner.reader().unwrap()), expected);
         assert_eq!(logs(&mut *owner.reader().unwrap()), log);
     }
-    assert_eq!(audit(&mut *Sqlite::inspect(&file).unwrap()), expected);
+    let mut store = Sqlite::inspect(&file).unwrap();
+    assert_eq!(audit(&mut *store), expected);
+    assert_eq!(episodes(&mut *store), statuses);
 }
 
 #[test]
 fn a_sqlite_store_is_audited_unchanged_and_migrated() {
-    for version in [1, 2] {
+    for version in [1, 2, 3] {
         a_sqlite_store_is_audited_and_migrated_from(version);
     }
 }
 
 #[test]
 fn a_postgres_dump_is_audited_unchanged_and_migrated() {
-    for version in [1, 2] {
+    for version in [1, 2, 3] {
         a_postgres_dump_is_audited_and_migrated_from(version);
     }
 }
 
 fn a_postgres_dump_is_audited_and_migrated_from(version: u32) {
     let server = Server::start().unwrap();
-    server.execute(&text("postgres.sql")).unwrap();
+    let name = match version {
+        3 => "postgres-3",
+        _ => "postgres",
+    };
+    server.execute(&text(&format!("{name}.sql"))).unwrap();
     if version == 2 {
         let changes = include_str!("../../src/store/postgres-2.sql");
         server.execute(changes).unwrap();
     }
-    let expected = audited("postgres.audit.json");
+    let expected = audited(&format!("{name}.audit.json"));
     let mut store = Postgres::inspect(&server.url()).unwrap();
     store.begin_snapshot().unwrap();
     assert_eq!(audit(&mut *store), expected);
-    let log = logs(&mut *store);
+    let (log, statuses) = (logs(&mut *store), episodes(&mut *store));
+    have_statuses(version, &statuses);
     drop(store);
     if version == 1 {
         server.execute("SELECT spec FROM studies").unwrap();
@@ -133,6 +174,7 @@ fn a_postgres_dump_is_audited_and_migrated_from(version: u32) {
     });
     let mut store = Postgres::inspect(&server.url()).unwrap();
     assert_eq!(audit(&mut *store), expected);
+    assert_eq!(episodes(&mut *store), statuses);
 }
 
 #[tokio::test]

@@ -85,6 +85,8 @@ fn check_store(open: &dyn Fn() -> Result<Box<dyn Store>, StoreError>) {
         values::studies_are_listed,
         values::rows_are_kept,
         values::rows_are_replaced,
+        values::awaited_outcomes_follow_the_episode,
+        values::sessions_are_kept_until_they_end,
         values::the_decision_follows_the_episode,
         values::studies_share_no_rows,
         values::names_of_any_characters_are_kept,

@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use super::differences::between;
 use super::walk::Walk;
 use super::{PAGE, Report};
-use crate::domain::{GainSum, Head};
-use crate::store::{Result, Store, StoreError};
+use crate::domain::{EpisodeRecord, GainSum, Head, Status};
+use crate::store::{Result, Store, StoreError, Which};
 
 /// Compares all projections.
 pub(super) fn compare(store: &mut dyn Store, head: &Head, walk: &mut Walk<'_>) -> Result<()> {
@@ -54,7 +54,7 @@ fn compare_episodes(store: &mut dyn Store, key: i64, walk: &mut Walk<'_>) -> Res
         episodes.keys().map(|id| (*id).to_string()),
         |after, limit| {
             let after = after.map_or("", String::as_str);
-            store.episodes_after(key, after, false, limit)
+            store.episodes_after(key, after, Which::All, limit)
         },
         |episode| episode.id.clone(),
         |id| format!("episode {id}"),
@@ -64,18 +64,31 @@ fn compare_episodes(store: &mut dyn Store, key: i64, walk: &mut Walk<'_>) -> Res
         // The same rows would be reported again.
         return Ok(());
     }
-    let open = episodes.iter().filter(|(_, episode)| episode.end.is_none());
-    join(
-        found,
-        open.map(|(id, _)| (*id).to_string()),
-        |after, limit| {
-            let after = after.map_or("", String::as_str);
-            store.episodes_after(key, after, true, limit)
-        },
-        |episode| episode.id.clone(),
-        |id| format!("episode {id}, among the open ones"),
-        |_| None,
-    )
+    // The same through the index of each part.
+    type Is = fn(&EpisodeRecord) -> bool;
+    let parts: [(Which, Is, &str); 2] = [
+        (Which::Open, |it| it.end.is_none(), "the open ones"),
+        (
+            Which::Awaited,
+            |it| it.status() == Status::Stopped,
+            "the awaited ones",
+        ),
+    ];
+    for (which, is, words) in parts {
+        let part = episodes.iter().filter(|(_, episode)| is(episode));
+        join(
+            found,
+            part.map(|(id, _)| (*id).to_string()),
+            |after, limit| {
+                let after = after.map_or("", String::as_str);
+                store.episodes_after(key, after, which, limit)
+            },
+            |episode| episode.id.clone(),
+            |id| format!("episode {id}, among {words}"),
+            |_| None,
+        )?;
+    }
+    Ok(())
 }
 
 fn compare_decisions(store: &mut dyn Store, key: i64, walk: &mut Walk<'_>) -> Result<()> {

@@ -21,6 +21,7 @@ pub(super) fn store(store: &mut PgConnection) -> Result<Vec<Finding>> {
     let version = match &meta[..] {
         [only] if only == "emab 1" => 1,
         [only] if only == "emab 2" => 2,
+        [only] if only == "emab 3" => 3,
         _ => VERSION,
     };
     let mut found = Vec::new();

@@ -9,10 +9,10 @@ use tokio_postgres::Error;
 use tokio_postgres::types::ToSql;
 
 use super::super::sql::{self, OfStudy, Params, Sql, Stored, have_updated};
-use super::super::{Begun, Changes, Finding, Head, Result, StoreError};
+use super::super::{Begun, Changes, Finding, Head, Result, StoreError, Which};
 use super::address::Target;
 use super::error::{fault, is_duplicate};
-use super::rows::{Columns, EPISODES, LAST_SEQ};
+use super::rows::{AWAITED_EPISODES_AFTER, Columns, EPISODES, LAST_SEQ, OPEN_EPISODES_AFTER};
 use super::session::{Session, Tables, Tools, begin_snapshot};
 use super::{Role, Timeouts, check};
 
@@ -224,14 +224,20 @@ impl Drop for PgConnection {
 
 impl Sql for PgConnection {
     const LOCK: &'static str = sql::heads!("WHERE name = ANY($1) ORDER BY name FOR UPDATE");
-    const OPEN_EPISODES_AFTER: &'static str = "
-        SELECT id, body, step, open FROM cases WHERE study = $1 AND id > $2 AND open ORDER BY id LIMIT $3";
     const CURRENT_DECISION: &'static str = "
         SELECT answers.episode, answers.step, answers.text FROM cases JOIN answers
         ON answers.study = cases.study AND answers.episode = cases.id AND answers.step = cases.step
         WHERE cases.study = $1 AND cases.id = $2";
     const EVENTS_AT: &'static str =
         "SELECT seq, text, hash FROM events WHERE study = $1 AND seq = ANY($2::TEXT[]::BIGINT[])";
+
+    fn episodes_after_sql(&self, which: Which) -> &'static str {
+        match which {
+            Which::All => sql::EPISODES_AFTER,
+            Which::Open => OPEN_EPISODES_AFTER,
+            Which::Awaited => AWAITED_EPISODES_AFTER,
+        }
+    }
 
     fn begin(&mut self) -> Result<()> {
         self.is_writer()?;

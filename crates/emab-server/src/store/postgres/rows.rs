@@ -16,9 +16,11 @@ use crate::domain::{EpisodeRecord, Record, TripletKey};
 
 /// Without the limit, a plan that was made for a small table reads all episodes of a study.
 pub(super) const EPISODES: &str = "
-    SELECT it.id, it.body, it.step, it.open, named.study FROM UNNEST($1::BIGINT[], $2::TEXT[]) AS named (study, id)
-    CROSS JOIN LATERAL (SELECT id, body, step, open FROM cases
+    SELECT it.id, it.body, it.step, it.open, it.awaited, named.study FROM UNNEST($1::BIGINT[], $2::TEXT[]) AS named (study, id)
+    CROSS JOIN LATERAL (SELECT id, body, step, open, awaited FROM cases
     WHERE cases.study = named.study AND cases.id = named.id LIMIT 1) AS it";
+pub(super) const OPEN_EPISODES_AFTER: &str = sql::episodes_after!("", "AND open ");
+pub(super) const AWAITED_EPISODES_AFTER: &str = sql::episodes_after!("", "AND awaited ");
 const WRITE_HEADS: &str = "
     UPDATE studies SET seq = new.seq, hash = new.hash, closed = new.closed, episodes = new.episodes, open = new.open,
     learned = new.learned, missing = new.missing, relearned = new.relearned, salted = new.salted,
@@ -30,9 +32,10 @@ const WRITE_EVENTS: &str = "
     INSERT INTO events (study, seq, text, hash)
     SELECT * FROM UNNEST($1::BIGINT[], $2::BIGINT[], $3::TEXT[], $4::TEXT[])";
 const WRITE_EPISODES: &str = "
-    INSERT INTO cases (study, id, step, open, body)
-    SELECT * FROM UNNEST($1::BIGINT[], $2::TEXT[], $3::BIGINT[], $4::BOOLEAN[], $5::TEXT[])
-    ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, body = excluded.body";
+    INSERT INTO cases (study, id, step, open, awaited, body)
+    SELECT * FROM UNNEST($1::BIGINT[], $2::TEXT[], $3::BIGINT[], $4::BOOLEAN[], $5::BOOLEAN[], $6::TEXT[])
+    ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, awaited = excluded.awaited,
+    body = excluded.body";
 const WRITE_DECISIONS: &str = "
     INSERT INTO answers (study, episode, step, text)
     SELECT * FROM UNNEST($1::BIGINT[], $2::TEXT[], $3::BIGINT[], $4::TEXT[])
@@ -50,17 +53,22 @@ const REMOVE_GAIN_SUMS: &str = "
     WHERE cells.study = old.study AND cells.t = old.t AND cells.x = old.x AND cells.a = old.a";
 pub(super) const LAST_SEQ: &str = "SELECT seq FROM studies WHERE key = $1";
 
-/// Precedes a read: shows tables of version 1 as those of version 3.
-const VERSION_1_AS_3: &str = "
-    WITH specs AS (SELECT key AS study, spec AS text FROM studies),
+/// Precedes a read: shows the episodes of version 3 as those of version 4. Earlier versions have the same ones.
+const VERSION_3_AS_4: &str = r#"
+    WITH cases AS (SELECT study, id, step, open,
+        body LIKE '%"place":null%' AND body LIKE '%"end":{"abandoned":false%' AND body NOT LIKE '%"voided":"%' AS awaited,
+        body FROM cases) "#;
+/// Follows it: shows the other tables of version 1 as those of version 3.
+const VERSION_1_AS_3: &str = ",
+    specs AS (SELECT key AS study, spec AS text FROM studies),
     restores AS (SELECT 0::BIGINT AS study, '' AS begun, '' AS begun_by, NULL::TEXT AS finished, NULL::TEXT AS finished_by,
         0::BIGINT AS seq, '' AS hash WHERE FALSE),
     checkpoints AS (SELECT 0::BIGINT AS study, 0::BIGINT AS seq, '' AS text WHERE FALSE),
     studies AS (SELECT key, name, spec_hash, seq, hash, closed, episodes, open, learned, missing, relearned,
         1::BIGINT AS rules, FALSE AS salted, '{}' AS details FROM studies) ";
 /// The same for version 2.
-const VERSION_2_AS_3: &str = "
-    WITH studies AS (SELECT *, '{}' AS details FROM studies) ";
+const VERSION_2_AS_3: &str = ",
+    studies AS (SELECT *, '{}' AS details FROM studies) ";
 
 macro_rules! prepare {
     ($(#[$doc:meta])* $function:ident: $($name:ident = $sql:expr;)*) => {
@@ -79,9 +87,10 @@ pub(super) async fn prepare(client: &Client, version: i64) -> Result<Statements,
     if version < VERSION {
         let views = match version {
             1 => VERSION_1_AS_3,
-            _ => VERSION_2_AS_3,
+            2 => VERSION_2_AS_3,
+            _ => "",
         };
-        return prepare_reads(client, views).await;
+        return prepare_reads(client, &format!("{VERSION_3_AS_4}{views}")).await;
     }
     let (mut reads, writes) =
         tokio::try_join!(prepare_reads(client, ""), prepare_writes(client, ""))?;
@@ -110,6 +119,10 @@ prepare! {
     all_tokens = tokens::ALL;
     write_token = tokens::WRITE;
     lock_tokens = tokens::LOCK;
+    session = sql::SESSION;
+    put_session = sql::PUT_SESSION;
+    remove_session = sql::REMOVE_SESSION;
+    remove_expired = sql::REMOVE_EXPIRED;
 }
 
 prepare! {
@@ -123,7 +136,8 @@ prepare! {
     checkpoint = sql::CHECKPOINT;
     episodes = EPISODES;
     episodes_after = sql::EPISODES_AFTER;
-    open_episodes = PgConnection::OPEN_EPISODES_AFTER;
+    open_episodes = OPEN_EPISODES_AFTER;
+    awaited_episodes = AWAITED_EPISODES_AFTER;
     decision = sql::DECISION;
     current_decision = PgConnection::CURRENT_DECISION;
     decisions = sql::DECISIONS;
@@ -148,7 +162,14 @@ pub(super) struct Columns<'a> {
     removed_gain_sums: [Vec<i64>; 4],
 }
 
-type EpisodeColumns<'a> = (Vec<i64>, Vec<&'a str>, Vec<i64>, Vec<bool>, Vec<String>);
+type EpisodeColumns<'a> = (
+    Vec<i64>,
+    Vec<&'a str>,
+    Vec<i64>,
+    Vec<bool>,
+    Vec<bool>,
+    Vec<String>,
+);
 
 struct HeadColumns<'a> {
     keys: Vec<i64>,
@@ -184,8 +205,8 @@ impl<'a> Columns<'a> {
             Ok((study, seq, event.text.as_str(), event.hash.as_str()))
         };
         let episode = |study: i64, episode: &'a EpisodeRecord| {
-            let (step, open, body) = episode_columns(episode)?;
-            Ok((study, episode.id.as_str(), step, open, body))
+            let (step, open, awaited, body) = episode_columns(episode)?;
+            Ok((study, episode.id.as_str(), step, open, awaited, body))
         };
         let decision = |study: i64, decision: &'a StoredDecision| {
             let step = i64::from(decision.step);
@@ -240,8 +261,9 @@ impl<'a> Columns<'a> {
             put(seq.len(), WRITE_EVENTS, &[study, seq, text, hash]).await
         };
         let episodes = async {
-            let (study, id, step, open, body) = &self.episodes;
-            put(id.len(), WRITE_EPISODES, &[study, id, step, open, body]).await
+            let (study, id, step, open, awaited, body) = &self.episodes;
+            let values: &[&(dyn ToSql + Sync)] = &[study, id, step, open, awaited, body];
+            put(id.len(), WRITE_EPISODES, values).await
         };
         let decisions = async {
             let (study, episode, step, text) = &self.decisions;

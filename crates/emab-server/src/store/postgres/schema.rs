@@ -10,7 +10,7 @@ use super::super::{Result, StoreError};
 use super::error::{describe, fault};
 
 /// The version of the tables in `postgres.sql`.
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 
 /// The largest number of attempts, when several copies start together.
 const TRIES: u32 = 40;
@@ -114,7 +114,8 @@ async fn create(client: &Client) -> Result<(), Error> {
 async fn migrate(client: &Client, version: i64) -> Result<(), Error> {
     let changes = match version {
         1 => include_str!("../postgres-2.sql"),
-        _ => include_str!("../postgres-3.sql"),
+        2 => include_str!("../postgres-3.sql"),
+        _ => include_str!("../postgres-4.sql"),
     };
     client.batch_execute("BEGIN").await?;
     let sql = "SELECT version FROM meta WHERE application = 'emab' AND version = $1 FOR UPDATE";

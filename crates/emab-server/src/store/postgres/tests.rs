@@ -243,7 +243,7 @@ fn rejects_tables_of_other_programs_and_versions() {
     let mut running = link(&store);
     assert_eq!(ask(&mut running, "SELECT 'a'"), "a");
     say(&mut running, "UPDATE meta SET version = 7").unwrap();
-    refused(&url, &["version 7", "supports 3"]);
+    refused(&url, &["version 7", "supports 4"]);
     // Also when an older connection reconnects.
     let mut late = store.reader().unwrap();
     let result = late.heads("", 1);

@@ -30,6 +30,11 @@ pub(super) fn store(store: &mut SqliteConnection) -> Result<Vec<Finding>> {
             include_str!("../sqlite-1.sql"),
             include_str!("../sqlite-2.sql")
         ),
+        3 => concat!(
+            include_str!("../sqlite-1.sql"),
+            include_str!("../sqlite-2.sql"),
+            include_str!("../sqlite-3.sql")
+        ),
         _ => include_str!("../sqlite.sql"),
     };
     let new = Connection::open_in_memory().map_err(fault)?;

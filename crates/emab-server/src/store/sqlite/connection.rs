@@ -10,7 +10,7 @@ use super::super::sql::{
     self, Names, OfStudy, Params, Row, Sql, Stored, Value, counters, details, episode_columns,
     have_updated, integer,
 };
-use super::super::{Changes, Finding, Head, Result, StoreError};
+use super::super::{Changes, Finding, Head, Result, StoreError, Which};
 use super::error::{fault, insert_error};
 use super::file::DatabaseFile;
 use super::log_copier::LogCopier;
@@ -18,15 +18,23 @@ use super::{BUSY_TIMEOUT, Role, check, connect};
 
 /// The names come as a JSON array; one statement sees one state of the store.
 pub(super) const EPISODES: &str = "
-    SELECT cases.id, body, step, open, cases.study FROM json_each(?2) AS named
+    SELECT cases.id, body, step, open, awaited, cases.study FROM json_each(?2) AS named
     CROSS JOIN cases ON cases.study = ?1 AND cases.id = named.value";
+pub(super) const OPEN_EPISODES_AFTER: &str =
+    sql::episodes_after!("INDEXED BY cases_open ", "AND open = 1 ");
+pub(super) const AWAITED_EPISODES_AFTER: &str =
+    sql::episodes_after!("INDEXED BY cases_awaited ", "AND awaited = 1 ");
+/// The same for a view of an earlier version, which has no index of its own.
+const OPEN_IN_VIEW: &str = sql::episodes_after!("", "AND open = 1 ");
+const AWAITED_IN_VIEW: &str = sql::episodes_after!("", "AND awaited = 1 ");
 pub(super) const WRITE_HEAD: &str = "
     UPDATE studies SET seq = $1, hash = $2, closed = $3, episodes = $4, open = $5, learned = $6, missing = $7,
     relearned = $8, salted = $9, details = $10 WHERE key = $11";
 const WRITE_EVENT: &str = "INSERT INTO events (study, seq, text, hash) VALUES (?1, ?2, ?3, ?4)";
 const WRITE_EPISODE: &str = "
-    INSERT INTO cases (study, id, step, open, body) VALUES (?1, ?2, ?3, ?4, ?5)
-    ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, body = excluded.body";
+    INSERT INTO cases (study, id, step, open, awaited, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (study, id) DO UPDATE SET step = excluded.step, open = excluded.open, awaited = excluded.awaited,
+    body = excluded.body";
 const WRITE_DECISION: &str = "
     INSERT INTO answers (study, episode, step, text) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (study, episode, step) DO UPDATE SET text = excluded.text";
@@ -56,6 +64,8 @@ pub(super) struct SqliteConnection {
     empty_at: u64,
     /// Of the writer.
     copier: Option<LogCopier>,
+    /// Whether the file has the current version; otherwise views show it so.
+    pub(super) is_current: bool,
 }
 
 impl SqliteConnection {
@@ -71,6 +81,7 @@ impl SqliteConnection {
             role,
             empty_at: LONG_LOG,
             copier,
+            is_current: true,
         }
     }
 
@@ -131,10 +142,6 @@ impl Sql for SqliteConnection {
         sql::heads!("WHERE name IN (SELECT value FROM json_each($1)) ORDER BY name");
 
     // Without statistics the planner might prefer the other index.
-    const OPEN_EPISODES_AFTER: &'static str = "
-        SELECT id, body, step, open FROM cases INDEXED BY cases_open
-        WHERE study = ?1 AND id > ?2 AND open = 1 ORDER BY id LIMIT ?3";
-
     // `CROSS` fixes the order: first the episode, then its decision.
     const CURRENT_DECISION: &'static str = "
         SELECT answers.episode, answers.step, answers.text FROM cases CROSS JOIN answers
@@ -143,6 +150,16 @@ impl Sql for SqliteConnection {
 
     const EVENTS_AT: &'static str = "
         SELECT seq, text, hash FROM events WHERE study = ?1 AND seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?2))";
+
+    fn episodes_after_sql(&self, which: Which) -> &'static str {
+        match (which, self.is_current) {
+            (Which::All, _) => sql::EPISODES_AFTER,
+            (Which::Open, true) => OPEN_EPISODES_AFTER,
+            (Which::Awaited, true) => AWAITED_EPISODES_AFTER,
+            (Which::Open, false) => OPEN_IN_VIEW,
+            (Which::Awaited, false) => AWAITED_IN_VIEW,
+        }
+    }
 
     fn begin(&mut self) -> Result<()> {
         if self.role != Role::Write {
@@ -285,8 +302,8 @@ impl SqliteConnection {
                 .map_err(|error| insert_error(error, what))?;
         }
         for episode in &changes.episodes {
-            let (step, open, body) = episode_columns(episode)?;
-            let values = params![key, episode.id, step, open, body];
+            let (step, open, awaited, body) = episode_columns(episode)?;
+            let values = params![key, episode.id, step, open, awaited, body];
             self.run(WRITE_EPISODE, values).map_err(fault)?;
         }
         for decision in &changes.decisions {

@@ -365,7 +365,7 @@ fn reports_damage_as_damage() {
         let named = matches!(&error, StoreError::Damaged(text) if text.contains(part));
         assert!(named, "{error:?}");
     };
-    plant("INSERT INTO cases VALUES (1, 'a', 1, 1, '{\"id\":\"a\",\"states\":[0')");
+    plant("INSERT INTO cases VALUES (1, 'a', 1, 1, 0, '{\"id\":\"a\",\"states\":[0')");
     plant("UPDATE studies SET learned = -1");
     plant("INSERT INTO cells VALUES (1, 1, 5000000000, 0, 1, 0)");
     let mut store = Sqlite::inspect(&file).unwrap();

@@ -42,6 +42,7 @@ fn finds_changed_rows_in_postgres() {
         UPDATE cases SET body = replace(body, ':', ': ') WHERE id = 'p7' => UPDATE cases SET body = replace(body, ': ', ':') WHERE id = 'p7' => episode p7
         UPDATE cases SET step = step + 1 WHERE id = 'p7' => UPDATE cases SET step = step - 1 WHERE id = 'p7' => episode p7
         UPDATE cases SET open = false WHERE id = 'p11' => UPDATE cases SET open = true WHERE id = 'p11' => episode p11
+        UPDATE cases SET awaited = true WHERE id = 'p11' => UPDATE cases SET awaited = false WHERE id = 'p11' => episode p11
         INSERT INTO answers SELECT study, 'stray', 1, '{}' FROM answers LIMIT 1 => DELETE FROM answers WHERE episode = 'stray' => decision 1 of episode stray
         UPDATE lessons SET place = 1000 WHERE place = 30 => UPDATE lessons SET place = 30 WHERE place = 1000 => learned episode 30
         UPDATE studies SET missing = missing - 1 => UPDATE studies SET missing = missing + 1 => head
@@ -62,6 +63,7 @@ fn finds_changed_rows_in_postgres() {
         ALTER TABLE cells ENABLE ROW LEVEL SECURITY => ALTER TABLE cells DISABLE ROW LEVEL SECURITY => table cells
         ALTER TABLE lessons SET UNLOGGED => ALTER TABLE lessons SET LOGGED => table lessons
         DROP INDEX cases_open => CREATE INDEX cases_open ON cases (study, id) WHERE open => index cases_open
+        DROP INDEX cases_awaited => CREATE INDEX cases_awaited ON cases (study, id) WHERE awaited => index cases_awaited
         ALTER TABLE cells ADD COLUMN more TEXT => ALTER TABLE cells DROP COLUMN more => column cells.more
         ALTER TABLE cells ALTER COLUMN a SET DEFAULT 1 => ALTER TABLE cells ALTER COLUMN a DROP DEFAULT => column cells.a
         CREATE SCHEMA other CREATE TABLE c () INHERITS (cells) => DROP SCHEMA other CASCADE => child other.c

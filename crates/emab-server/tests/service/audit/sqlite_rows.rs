@@ -214,11 +214,12 @@ fn finds_changed_episodes() {
         UPDATE cases SET body = 'x' WHERE ROW => episode ID
         UPDATE cases SET step = step + 1 WHERE ROW => episode ID
         UPDATE cases SET open = 1 WHERE ROW => episode ID
+        UPDATE cases SET awaited = 1 WHERE ROW => episode ID
         DELETE FROM cases WHERE ROW => episode ID
         UPDATE cases SET open = 0 WHERE study = 1 AND id = 'p11' => episode p11
         DELETE FROM cases WHERE study = 1 AND id = 'p11' => episode p11
         UPDATE cases SET open = 2 WHERE study = 1 AND id = 'p11' => episode p11
-        INSERT INTO cases SELECT study, 'q', step, open, replace(body, '"p7"', '"q"') FROM cases WHERE study = 1 AND id = 'p7' => episode q
+        INSERT INTO cases SELECT study, 'q', step, open, awaited, replace(body, '"p7"', '"q"') FROM cases WHERE study = 1 AND id = 'p7' => episode q
     "#;
     let row = format!("study = 1 AND id = '{id}'");
     let reports = all_found(&row, &table.replace("ID", id));
@@ -343,7 +344,7 @@ fn finds_rows_of_no_study_and_foreign_objects() {
         INSERT INTO checkpoints VALUES (-7, 1, '') => study -7 in checkpoints
         INSERT INTO events VALUES (3, 1, '{}', ''), (9, 1, '{}', '') => study 3 in events; study 9 in events
         INSERT INTO events VALUES (1, 0, '{}', '') => study 1 in events
-        INSERT INTO cases VALUES (2, '', 1, 0, '{}') => study 2 in cases
+        INSERT INTO cases VALUES (2, '', 1, 0, 0, '{}') => study 2 in cases
         INSERT INTO answers VALUES (2, '', -1, '{}') => study 2 in answers
         INSERT INTO lessons VALUES (1, -1, x'') => study 1 in lessons
         INSERT INTO cells VALUES (1, -1, 0, 0, 0, 0) => study 1 in cells
@@ -352,6 +353,8 @@ fn finds_rows_of_no_study_and_foreign_objects() {
         CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM cells; END => trigger t
         CREATE INDEX i ON cases (body) => index i
         DROP INDEX cases_open => index cases_open
+        DROP INDEX cases_awaited => index cases_awaited
+        DROP TABLE sessions => table sessions
         ALTER TABLE events ADD COLUMN extra TEXT => table events; table events
         ALTER TABLE cells RENAME COLUMN sum TO total => table cells; table cells
     ";
@@ -369,8 +372,18 @@ fn finds_rows_of_no_study_and_foreign_objects() {
             "{sql}: {found:#?}"
         );
     }
-    let mut store = Sqlite::inspect(&RECORDED.path()).unwrap();
-    assert_eq!(store.check_store().unwrap(), []);
+    // Sessions belong to no study.
+    let (_folder, path) = RECORDED.copy();
+    let session =
+        "INSERT INTO sessions VALUES ('0', 't', '2026-11-16T10:00:00Z', '2026-11-16T11:00:00Z')";
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch(session)
+        .unwrap();
+    for path in [path, RECORDED.path()] {
+        let mut store = Sqlite::inspect(&path).unwrap();
+        assert_eq!(store.check_store().unwrap(), []);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use emab_server::domain::author::Stamp;
 use emab_server::domain::episode::{End, EpisodeRecord, Outcome, Step};
 use emab_server::domain::event::Record;
 use emab_server::store::{
-    Changes, GainSum, Head, LearnedEpisode, Store, StoreError, StoredDecision,
+    Changes, GainSum, Head, LearnedEpisode, Session, Store, StoreError, StoredDecision, Which,
 };
 
 /// The value; panics if the store failed.
@@ -31,7 +31,7 @@ pub(super) fn put(store: &mut Box<dyn Store>, head: &Head, changes: &Changes) {
 pub(super) fn rows(store: &mut Box<dyn Store>, study: i64) -> Changes {
     Changes {
         events: must(store.events(study, 0, 99)),
-        episodes: must(store.episodes_after(study, "", false, 99)),
+        episodes: must(store.episodes_after(study, "", Which::All, 99)),
         decisions: must(store.decisions_after(study, None, 99)),
         learned_episodes: must(store.learned_episodes(study, 0, 99)),
         gain_sums: must(store.gain_sums(study, None, 99)),
@@ -56,7 +56,9 @@ pub(super) fn one_of_each() -> Changes {
 pub(super) fn assert_empty(store: &mut Box<dyn Store>, study: i64) {
     assert_eq!(rows(store, study), Changes::default());
     assert_eq!(must(store.episodes(study, &["a"])), []);
-    assert_eq!(must(store.episodes_after(study, "", true, 9)), []);
+    for which in [Which::Open, Which::Awaited] {
+        assert_eq!(must(store.episodes_after(study, "", which, 9)), []);
+    }
     assert_eq!(must(store.decision(study, "a", None)), None);
     assert_eq!(must(store.decision(study, "a", Some(1))), None);
     assert_eq!(must(store.decisions(study, "a")), []);
@@ -160,4 +162,21 @@ pub(super) fn ended(mut episode: EpisodeRecord) -> EpisodeRecord {
     };
     episode.position = Some(7);
     episode
+}
+
+/// The episode stopped, and its outcome awaited.
+pub(super) fn stopped(episode: EpisodeRecord) -> EpisodeRecord {
+    EpisodeRecord {
+        position: None,
+        ..ended(episode)
+    }
+}
+
+pub(super) fn session(hash: &str, begun: &str, expires: &str) -> Session {
+    Session {
+        hash: hash.into(),
+        token: "0a1b2c3d".into(),
+        begun: begun.into(),
+        expires: expires.into(),
+    }
 }

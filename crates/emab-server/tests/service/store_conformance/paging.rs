@@ -2,6 +2,7 @@
 
 use super::Stores;
 use super::fixtures::*;
+use emab_server::domain::episode::Status;
 use emab_server::store::*;
 
 pub(super) fn reads_respect_limit_and_start(stores: &Stores<'_>) {
@@ -19,8 +20,8 @@ pub(super) fn reads_respect_limit_and_start(stores: &Stores<'_>) {
     for (limit, count) in [(0, 0), (1, 1), (3, 3), (5, 5), (6, 5), (usize::MAX, 5)] {
         let events = must(store.events(head.key, 0, limit));
         assert_eq!(events, changes.events[..count]);
-        for open in [false, true] {
-            let episodes = must(store.episodes_after(head.key, "", open, limit));
+        for which in [Which::All, Which::Open] {
+            let episodes = must(store.episodes_after(head.key, "", which, limit));
             assert_eq!(episodes, changes.episodes[..count]);
         }
         let learned_episodes = must(store.learned_episodes(head.key, 0, limit));
@@ -33,7 +34,7 @@ pub(super) fn reads_respect_limit_and_start(stores: &Stores<'_>) {
         let next = start + 1;
         let events = must(store.events(head.key, start as u64, 2));
         assert_eq!(events, changes.events[start..5.min(start + 2)]);
-        let episodes = must(store.episodes_after(head.key, id, true, 2));
+        let episodes = must(store.episodes_after(head.key, id, Which::Open, 2));
         assert_eq!(episodes, changes.episodes[next..5.min(next + 2)]);
         let learned = must(store.learned_episodes(head.key, start as u64, 2));
         assert_eq!(learned, changes.learned_episodes[start..5.min(start + 2)]);
@@ -49,7 +50,7 @@ pub(super) fn reads_respect_limit_and_start(stores: &Stores<'_>) {
     );
     assert_eq!(must(store.events_at(head.key, &[])), []);
     // The row to start after need not exist.
-    let episodes = must(store.episodes_after(head.key, "bb", false, 1));
+    let episodes = must(store.episodes_after(head.key, "bb", Which::All, 1));
     assert_eq!(episodes, changes.episodes[2..3]);
     let gain_sums = must(store.gain_sums(head.key, Some((1, u32::MAX, 9)), 1));
     assert_eq!(gain_sums, changes.gain_sums[2..3]);
@@ -80,9 +81,10 @@ pub(super) fn many_rows_are_read_in_pages(stores: &Stores<'_>) {
     let (mut store, head) = stores.study("many");
     let key = head.key;
     let id = |i: u32| format!("{:06}", u64::from(i) * 7919 % u64::from(ROWS));
-    let one = |i: u32| match episode(&id(i), 2) {
-        open if i.is_multiple_of(3) => open,
-        episode => ended(episode),
+    let one = |i: u32| match (i % 3, episode(&id(i), 2)) {
+        (0, open) => open,
+        (1, episode) => stopped(episode),
+        (_, episode) => ended(episode),
     };
     let sum = |i: u32| gains(i / 1000, i / 10 % 100, i % 10, i.into());
     for first in (0..ROWS).step_by(GROUP as usize) {
@@ -105,11 +107,20 @@ pub(super) fn many_rows_are_read_in_pages(stores: &Stores<'_>) {
     });
     assert_eq!(events, ROWS);
 
-    for (open, count) in [(false, ROWS), (true, ROWS.div_ceil(3))] {
+    for (which, count) in [
+        (Which::All, ROWS),
+        (Which::Open, ROWS / 3),
+        (Which::Awaited, ROWS / 3),
+    ] {
         let mut last = String::new();
-        let page = |after: &String| store.episodes_after(key, after, open, PAGE);
+        let page = |after: &String| store.episodes_after(key, after, which, PAGE);
         let episodes = paged(String::new(), page, |_, found| {
-            assert!(found.id > last && (!open || found.end.is_none()));
+            let is_part = match which {
+                Which::All => true,
+                Which::Open => found.status() == Status::Open,
+                Which::Awaited => found.status() == Status::Stopped,
+            };
+            assert!(found.id > last && is_part);
             last.clone_from(&found.id);
             found.id
         });

@@ -89,7 +89,7 @@ pub(super) fn a_rollback_removes_every_row(stores: &Stores<'_>) {
         assert_eq!(must(store.head(&fresh.name)), None);
         assert_eq!(must(store.head(&head.name)).as_ref(), Some(&head));
         assert_eq!(rows(store, head.key), old);
-        let episodes = must(store.episodes_after(head.key, "", true, 10));
+        let episodes = must(store.episodes_after(head.key, "", Which::Open, 10));
         assert_eq!(episodes, old.episodes);
         assert_eq!(must(store.decisions(head.key, "a")), old.decisions);
     }

@@ -145,7 +145,7 @@ pub(super) fn rows_are_kept(stores: &Stores<'_>) {
         found.sort_by(|one, other| one.id.cmp(&other.id));
         assert_eq!(found.iter().collect::<Vec<_>>(), [a, b, d], "each once");
         assert_eq!(must(store.episodes(head.key, &[])), []);
-        let open = must(store.episodes_after(head.key, "", true, 10));
+        let open = must(store.episodes_after(head.key, "", Which::Open, 10));
         assert_eq!(open.iter().collect::<Vec<_>>(), [b, c]);
         assert_eq!(must(store.decisions(head.key, "a")), sorted.decisions);
         assert_eq!(must(store.decisions(head.key, "b")), []);
@@ -193,7 +193,7 @@ pub(super) fn rows_are_replaced(stores: &Stores<'_>) {
     put(&mut store, &head, &new);
     let (a, c) = (old.episodes[0].clone(), old.episodes[2].clone());
     let (b, d) = (new.episodes[0].clone(), new.episodes[1].clone());
-    let open = must(store.episodes_after(head.key, "", true, 10));
+    let open = must(store.episodes_after(head.key, "", Which::Open, 10));
     assert_eq!(open, [a.clone(), c.clone(), d.clone()]);
     let replaced = Changes {
         episodes: vec![a, b, c, d],
@@ -211,6 +211,61 @@ pub(super) fn rows_are_replaced(stores: &Stores<'_>) {
     }
     must(store.commit());
     assert_eq!(must(store.episodes(head.key, &["e"])), [episode("e", 3)]);
+}
+
+pub(super) fn awaited_outcomes_follow_the_episode(stores: &Stores<'_>) {
+    let (mut store, head) = stores.study("awaited");
+    let mut abandoned = stopped(episode("a", 1));
+    abandoned.end.as_mut().unwrap().abandoned = true;
+    let mut voided = stopped(episode("b", 1));
+    voided.voided = Some("another person".into());
+    let waits = [stopped(episode("c", 1)), stopped(episode("d", 2))];
+    let others = [abandoned, voided, ended(episode("e", 1)), episode("f", 1)];
+    let all = [&waits[..], &others[..]].concat();
+    put(&mut store, &head, &of_rows(all, vec![]));
+    let found = must(store.episodes_after(head.key, "", Which::Awaited, 10));
+    assert_eq!(found, waits);
+    let found = must(store.episodes_after(head.key, "c", Which::Awaited, 1));
+    assert_eq!(found, waits[1..]);
+    let learned = ended(episode("d", 2));
+    put(&mut store, &head, &of_rows(vec![learned], vec![]));
+    let found = must(store.episodes_after(head.key, "", Which::Awaited, 10));
+    assert_eq!(found, waits[..1]);
+}
+
+pub(super) fn sessions_are_kept_until_they_end(stores: &Stores<'_>) {
+    let mut store = stores.open();
+    let [first, second] = ["1", "2"].map(|it| format!("{}{it}", stores.prefix));
+    let (night, morning, noon) = (
+        "2026-01-31T00:00:00Z",
+        "2026-01-31T09:30:00Z",
+        "2026-01-31T12:00:00Z",
+    );
+    let first = session(&first, night, morning);
+    // Only in a transaction.
+    assert!(store.put_session(&first).is_err());
+    assert!(store.remove_session(&first.hash).is_err());
+    must(store.begin());
+    must(store.put_session(&first));
+    assert_eq!(must(stores.open().session(&first.hash)), None);
+    must(store.commit());
+    // Until another one begins after its end.
+    for (begun, kept) in [(night, true), (morning, true), (noon, false)] {
+        let second = session(&second, begun, "2026-02-01T00:00:00Z");
+        must(store.begin());
+        must(store.put_session(&second));
+        must(store.commit());
+        let mut other = stores.open();
+        assert_eq!(must(other.session(&second.hash)), Some(second));
+        let found = must(other.session(&first.hash));
+        assert_eq!(found, kept.then(|| first.clone()));
+    }
+    for _ in 0..2 {
+        must(store.begin());
+        must(store.remove_session(&second));
+        must(store.commit());
+        assert_eq!(must(store.session(&second)), None);
+    }
 }
 
 pub(super) fn the_decision_follows_the_episode(stores: &Stores<'_>) {
@@ -279,7 +334,7 @@ pub(super) fn names_of_any_characters_are_kept(stores: &Stores<'_>) {
     let decisions = names.iter().map(|name| decision(name, 2)).collect();
     let changes = of_rows(episodes, decisions);
     put(&mut store, &head, &changes);
-    let found = must(store.episodes_after(head.key, "", false, 100));
+    let found = must(store.episodes_after(head.key, "", Which::All, 100));
     assert_eq!(found, changes.episodes);
     for name in &names {
         let found = must(store.episodes(head.key, &[name]));

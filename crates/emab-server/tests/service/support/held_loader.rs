@@ -98,6 +98,9 @@ impl Store for HeldStore {
         fn put_restore(study: i64, restore: &Restore) -> ();
         fn discard(study: i64) -> ();
         fn put_checkpoint(study: i64, checkpoint: &Checkpoint) -> ();
+        fn put_session(session: &Session) -> ();
+        fn remove_session(hash: &str) -> ();
+        fn session(hash: &str) -> Option<Session>;
         fn check_store() -> Vec<Finding>;
         fn uncovered(after: &str, limit: usize) -> Vec<Head>;
         fn spec(study: i64) -> Option<String>;
@@ -106,7 +109,7 @@ impl Store for HeldStore {
         fn head(name: &str) -> Option<Head>;
         fn heads(after: &str, limit: usize) -> Vec<Head>;
         fn episodes_of(keys: &[(i64, &str)]) -> Vec<(i64, EpisodeRecord)>;
-        fn episodes_after(study: i64, after: &str, open: bool, limit: usize) -> Vec<EpisodeRecord>;
+        fn episodes_after(study: i64, after: &str, which: Which, limit: usize) -> Vec<EpisodeRecord>;
         fn decision(study: i64, episode: &str, step: Option<u32>) -> Option<StoredDecision>;
         fn decisions(study: i64, episode: &str) -> Vec<StoredDecision>;
         fn decisions_after(study: i64, after: Option<(&str, u32)>, limit: usize) -> Vec<StoredDecision>;

@@ -271,6 +271,7 @@ pub(super) fn edits(base: &Database, rows: usize, rng: &mut Rng) -> Result<Vec<E
             "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM cells; END",
             "CREATE TRIGGER t AFTER INSERT ON cases BEGIN UPDATE cases SET open = 0; END",
             "DROP INDEX cases_open",
+            "DROP INDEX cases_awaited",
             "CREATE UNIQUE INDEX i ON events (study, substr(text, 1, 30))",
             "PRAGMA user_version = 99",
             "PRAGMA application_id = 1",
@@ -280,6 +281,7 @@ pub(super) fn edits(base: &Database, rows: usize, rng: &mut Rng) -> Result<Vec<E
              CREATE TRIGGER t AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION f()",
             "CREATE RULE r AS ON INSERT TO cells DO INSTEAD NOTHING",
             "DROP INDEX cases_open",
+            "DROP INDEX cases_awaited",
             "ALTER TABLE events DROP CONSTRAINT events_key",
         ]),
     }

@@ -3,8 +3,7 @@
 use rusqlite::StatementStatus;
 
 use super::*;
-use crate::store::StoredDecision;
-use crate::store::sql;
+use crate::store::{StoredDecision, Which, sql};
 
 #[test]
 fn every_statement_uses_an_index() {
@@ -21,8 +20,11 @@ fn every_statement_uses_an_index() {
         sql::RESTORE,
         sql::DISCARD,
         sql::CHECKPOINT,
+        sql::SESSION,
+        sql::REMOVE_SESSION,
         sql::EPISODES_AFTER,
-        <SqliteConnection as sql::Sql>::OPEN_EPISODES_AFTER,
+        connection::OPEN_EPISODES_AFTER,
+        connection::AWAITED_EPISODES_AFTER,
         sql::DECISION,
         <SqliteConnection as sql::Sql>::CURRENT_DECISION,
         sql::DECISIONS,
@@ -72,12 +74,15 @@ fn no_statement_is_prepared_twice() {
     for name in ["a", "b", "c"] {
         store.decision(head.key, name, None).unwrap();
         store.episodes(head.key, &[name]).unwrap();
-        store.episodes_after(head.key, name, true, 10).unwrap();
+        for which in [Which::Open, Which::Awaited] {
+            store.episodes_after(head.key, name, which, 10).unwrap();
+        }
     }
     for sql in [
         <SqliteConnection as sql::Sql>::CURRENT_DECISION,
         connection::EPISODES,
-        <SqliteConnection as sql::Sql>::OPEN_EPISODES_AFTER,
+        connection::OPEN_EPISODES_AFTER,
+        connection::AWAITED_EPISODES_AFTER,
     ] {
         let statement = store.connection.prepare_cached(sql).unwrap();
         assert_eq!(statement.get_status(StatementStatus::Run), 3);

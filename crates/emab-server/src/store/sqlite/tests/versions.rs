@@ -1,6 +1,7 @@
 //! Versions of the tables, and files of other programs.
 
 use super::*;
+use crate::domain::{End, EpisodeRecord, Stamp, Status, Step};
 
 #[test]
 fn rejects_files_of_other_programs_unchanged() {
@@ -84,10 +85,7 @@ fn an_interrupted_migration_leaves_the_earlier_version() {
 
 #[test]
 fn a_migrated_store_has_the_same_schema_as_a_new_one() {
-    let fixture = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/fixtures/studies.db"
-    );
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
     let (_folder, file) = new_file();
     let schema = || {
         drop(Sqlite::open(&file).unwrap());
@@ -103,13 +101,87 @@ fn a_migrated_store_has_the_same_schema_as_a_new_one() {
         rows.map(|row| row.unwrap().unwrap()).collect::<Vec<_>>()
     };
     let new = schema();
-    fs::copy(fixture, &file).unwrap();
-    assert_eq!(schema(), new);
+    for fixture in ["studies.db", "studies-3.db"] {
+        fs::copy(fixtures.join(fixture), &file).unwrap();
+        assert_eq!(schema(), new);
+    }
+}
+
+/// The migrations and the views find the episodes with an awaited outcome by the JSON text.
+#[test]
+fn a_pattern_finds_awaited_outcomes_whatever_the_text() {
+    let sql = include_str!("../../sqlite-3-as-4.sql");
+    let pattern = sql.lines().find(|line| line.contains("LIKE")).unwrap();
+    let pattern = pattern.trim().trim_end_matches(" AS awaited,");
+    for other in [
+        include_str!("../../sqlite-4.sql"),
+        include_str!("../../postgres-4.sql"),
+        include_str!("../../postgres/rows.rs"),
+    ] {
+        assert!(other.contains(pattern));
+    }
+
+    let words = r#""place":null "end":{"abandoned":false "voided":"x""#;
+    let escaped = words.replace('"', "\\\"");
+    let broken = r#"\","voided":"x","place":null,"end":{"abandoned":false,"#;
+    let texts = ["", "place", "end", "voided", words, &escaped, broken];
+    let mut episodes = Vec::new();
+    for text in texts {
+        for case in 0..16 {
+            let is = |bit: usize| case & (1 << bit) != 0;
+            let text = || Some(text.to_owned());
+            let stamp = || text().map(|by| Stamp { at: by.clone(), by });
+            let end = End {
+                abandoned: is(1),
+                reason: text(),
+                stamp: stamp(),
+                ..End::default()
+            };
+            let step = Step {
+                reason: text(),
+                corrected: text(),
+                ..Step::default()
+            };
+            episodes.push(EpisodeRecord {
+                id: format!("{}{}", episodes.len(), text().unwrap()),
+                states: vec![0, 0],
+                steps: vec![step],
+                end: is(0).then_some(end),
+                position: is(2).then_some(1),
+                voided: text().filter(|_| is(3)),
+                voided_stamp: stamp(),
+                settled_at: text(),
+                given: text().into_iter().collect(),
+                givers: text().map(|by| (by, vec![0])).into_iter().collect(),
+                ..EpisodeRecord::default()
+            });
+        }
+    }
+    let stopped = episodes.iter().filter(|it| it.status() == Status::Stopped);
+    assert_eq!(stopped.count(), texts.len());
+    let (_folder, _file, owner, mut store) = new_store();
+    let head = study(&mut *store, 1);
+    let changes = Changes {
+        episodes,
+        ..Changes::default()
+    };
+    store.begin().unwrap();
+    store.write(&head, &changes).unwrap();
+    store.commit().unwrap();
+    let connection = connect(&owner.file, Role::Write).unwrap();
+    connection.execute_batch(sql).unwrap();
+    let counts = "SELECT count(*), sum(one.awaited), sum(one.awaited <> other.awaited)
+        FROM main.cases AS one JOIN temp.cases AS other USING (study, id)";
+    let counts: (i64, i64, i64) = connection
+        .query_row(counts, [], |row| row.try_into())
+        .unwrap();
+    let all = texts.len() as i64;
+    assert_eq!(counts, (16 * all, all, 0));
 }
 
 #[test]
 fn a_changed_table_needs_a_new_version() {
     // A later version must read existing files.
     let hash = sha256(include_bytes!("../../sqlite.sql"));
-    assert_eq!((VERSION, &hash[..16]), (3, "713e0acf65b0526c"));
+    assert_eq!((VERSION, &hash[..16]), (4, "45b6da772c5f3f99"));
 }
