@@ -14,9 +14,11 @@ use crate::app::checkpoint::Checkpoints;
 use crate::app::fair_queue::{FairQueue, QueueError, QueueLimits};
 use crate::app::permits::{NoPermit, Permit, TokenPermits};
 use crate::app::recent_tokens::RecentTokens;
-use crate::app::writer::{GroupCommitWriter, Job, Work};
+use crate::app::writer::{GroupCommitWriter, Job, SessionChange, SessionJob, Work};
 use crate::app::{CommandError, Metrics, Replay, ServiceError, Specs, Summary, head, load_state};
-use crate::domain::{Author, Command, Decision, Head, Rejection, Reply, Study, StudyState};
+use crate::domain::{
+    Author, Command, Decision, Head, Rejection, Reply, Session, Study, StudyState,
+};
 use crate::store::{Backend, Store, StoreError};
 
 /// The largest numbers of queued commands.
@@ -152,9 +154,20 @@ impl Service {
             by: by.clone(),
             reply,
         };
-        // Before the push: the writer may take the job at once.
+        self.queue(study, &by.token, Work::Job(job), answer).await
+    }
+
+    /// Queues work of a token for the writer thread, and waits for its answer.
+    async fn queue<T>(
+        &self,
+        study: &str,
+        token: &str,
+        work: Work,
+        answer: oneshot::Receiver<Result<T, ServiceError>>,
+    ) -> Result<T, ServiceError> {
+        // Before the push: the writer may take the work at once.
         self.metrics.queue.inc();
-        if let Err(error) = self.jobs.push(study, &by.token, Work::Job(job)) {
+        if let Err(error) = self.jobs.push(study, token, work) {
             self.metrics.queue.dec();
             return Err(match error {
                 QueueError::Full(most) => {
@@ -166,6 +179,32 @@ impl Service {
         }
         let stopping = |_| Err(ServiceError::stopping());
         answer.await.unwrap_or_else(stopping)
+    }
+
+    /// Begins a session; returns once it is on disk.
+    pub async fn begin_session(&self, session: Session) -> Result<(), ServiceError> {
+        let token = session.token.clone();
+        self.change_session(&token, SessionChange::Begin(session))
+            .await
+    }
+
+    /// Ends a session, if there is one with this hash; returns once that is on disk.
+    pub async fn end_session(&self, hash: &str) -> Result<(), ServiceError> {
+        self.change_session(&caller(), SessionChange::End(hash.into()))
+            .await
+    }
+
+    async fn change_session(&self, token: &str, change: SessionChange) -> Result<(), ServiceError> {
+        let (reply, answer) = oneshot::channel();
+        let work = Work::Session(SessionJob { change, reply });
+        // Sessions belong to no study: a token has one key for them.
+        self.queue(token, token, work, answer).await
+    }
+
+    /// The session with this hash, whether or not it has expired.
+    pub async fn session(&self, hash: &str) -> Result<Option<Session>, ServiceError> {
+        let hash = hash.to_owned();
+        self.read(move |store| Ok(store.session(&hash)?)).await
     }
 
     /// A permit of the caller.

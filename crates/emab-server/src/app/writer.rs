@@ -6,11 +6,14 @@
 //! The writer never replays a study. Commands on a study whose state is not in memory, and corrections of learned episodes,
 //! wait for the [loader](Loader); the other commands go on.
 //!
+//! Sessions of the console are written here too, in transactions of their own: SQLite has one writer.
+//!
 //! If the store fails (disk full, connection lost), the batch is rolled back, cached states are dropped, and every request of the
 //! batch gets a 503 with `Retry-After` ([`ServiceError::write_failed`]). Reads use other connections and continue.
 
 mod discard;
 mod parked;
+mod sessions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parked::Parked;
+pub use sessions::{SessionChange, SessionJob};
 use tokio::sync::oneshot;
 
 use crate::app::checkpoint::{self, Checkpoints};
@@ -50,6 +54,7 @@ pub struct Job {
 /// What the writer takes from its queue.
 pub enum Work {
     Job(Job),
+    Session(SessionJob),
     Loaded(Loaded),
 }
 
@@ -57,6 +62,7 @@ impl Work {
     fn weight(&self) -> usize {
         match self {
             Work::Job(job) => job.command.lines(),
+            Work::Session(_) => 1,
             Work::Loaded(_) => 0,
         }
     }
@@ -148,7 +154,7 @@ impl GroupCommitWriter {
             let Some(work) = self.queue.take(MAX_BATCH, Work::weight, expected, due) else {
                 break;
             };
-            let mut batch = Vec::new();
+            let (mut batch, mut sessions) = (Vec::new(), Vec::new());
             for work in work {
                 match work {
                     Work::Job(job) => {
@@ -158,11 +164,18 @@ impl GroupCommitWriter {
                             corrects: false,
                         });
                     }
+                    Work::Session(job) => {
+                        self.metrics.queue.dec();
+                        sessions.push(job);
+                    }
                     Work::Loaded(loaded) => self.accept(loaded, &mut batch),
                 }
             }
             if !batch.is_empty() {
                 self.execute(batch);
+            }
+            for job in sessions {
+                self.change_session(job);
             }
             // After the commit, which the loader has to see.
             self.request_tasks();

@@ -24,6 +24,7 @@ mod replay;
 mod resent_requests;
 mod roles;
 mod saved_learner;
+mod sessions;
 mod shadows;
 mod shared_limits;
 mod step_corrections;
