@@ -54,6 +54,9 @@ const TIMEOUTS: Timeouts = Timeouts {
     idle: Duration::from_secs(30),
 };
 
+/// For creating or migrating the tables, or for another copy that does. Version 4 reads all episodes: 4 s for 240,000 of them.
+const MIGRATION_TIMEOUT: Duration = Duration::from_secs(600);
+
 /// For reading tokens.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(5);
 

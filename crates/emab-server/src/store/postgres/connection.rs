@@ -13,8 +13,8 @@ use super::super::{Begun, Changes, Finding, Head, Result, StoreError, Which};
 use super::address::Target;
 use super::error::{fault, is_duplicate};
 use super::rows::{AWAITED_EPISODES_AFTER, Columns, EPISODES, LAST_SEQ, OPEN_EPISODES_AFTER};
-use super::session::{Session, Tables, Tools, begin_snapshot};
-use super::{Role, Timeouts, check};
+use super::session::{Session, Tables, Tools, begin_snapshot, no_connection};
+use super::{MIGRATION_TIMEOUT, Role, Timeouts, check};
 
 /// The largest number of cached study keys.
 const KEYS: usize = 1_024;
@@ -68,18 +68,13 @@ impl PgConnection {
 
     fn connect(&self, tables: Tables) -> Result<Session> {
         let limit = match tables {
-            // Other copies may create or migrate the tables too.
-            Tables::Make => self.timeouts.connect.max(self.timeouts.response),
+            Tables::Make => self.timeouts.connect + MIGRATION_TIMEOUT,
             Tables::Use | Tables::Inspect => self.timeouts.connect,
         };
         let connect = Session::connect(&self.target, &self.timeouts, tables);
         let result = self.block_on(async { timeout(limit, connect).await })?;
-        let late = |_| {
-            let what = format!("no connection after {limit:?}");
-            Err(StoreError::Unavailable(what))
-        };
         result
-            .unwrap_or_else(late)
+            .unwrap_or_else(|_| Err(no_connection(limit)))
             .map_err(|error| error.map(|text| format!("{}: {text}", self.target.location)))
     }
 

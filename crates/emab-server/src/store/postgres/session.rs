@@ -1,7 +1,9 @@
 //! A session: one connection to the server, checked, with its statements prepared.
 
 use std::pin::{Pin, pin};
+use std::time::Duration;
 
+use tokio::time::timeout;
 use tokio_postgres::{Client, Error, NoTls};
 
 use super::super::{Result, StoreError};
@@ -30,9 +32,16 @@ impl Session {
         timeouts: &Timeouts,
         tables: Tables,
     ) -> Result<Session> {
-        let (client, mut driver) = dial(target).await.map_err(|error| fault(&error))?;
+        let reach = async {
+            let (client, mut driver) = dial(target).await.map_err(|error| fault(&error))?;
+            let synchronous = driver.during(inspect(&client)).await?;
+            Ok((client, driver, synchronous))
+        };
+        // A migration may take longer; a silent server is found before.
+        let reached = timeout(timeouts.connect, reach).await;
+        let (client, mut driver, synchronous) =
+            reached.unwrap_or_else(|_| Err(no_connection(timeouts.connect)))?;
         let settle = async {
-            let synchronous = inspect(&client).await?;
             let version = match tables {
                 Tables::Make => schema::ensure(&client).await?,
                 Tables::Use => schema::current(&client).await?,
@@ -55,6 +64,10 @@ impl Session {
             },
         })
     }
+}
+
+pub(super) fn no_connection(limit: Duration) -> StoreError {
+    StoreError::Unavailable(format!("no connection after {limit:?}"))
 }
 
 /// What a session does about the tables.

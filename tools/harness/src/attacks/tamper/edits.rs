@@ -36,8 +36,8 @@ struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// Tokens are not a part of the record: a changed token changes access, and nothing that is audited.
-const NOT_AUDITED: [&str; 1] = ["tokens"];
+/// Tokens and sessions are not a part of the record: a changed one changes access, and nothing that is audited.
+const NOT_AUDITED: [&str; 2] = ["tokens", "sessions"];
 
 /// Nothing else says that such a row was there; docs/threat-model.md names it.
 const BESIDE: [&str; 1] = ["checkpoints"];
