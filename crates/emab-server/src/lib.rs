@@ -11,10 +11,11 @@
 //! 3. `app`: writer thread, reader pool, replay, [`audit`], import, export and [`tables`].
 //! 4. `http`: routes, authentication (with [`tokens`]), errors, OpenAPI.
 //! 5. `transport`: listener, TLS, connection limits.
-//! 6. [`serve`]: runs the service; [`log`] writes its log.
+//! 6. [`serve`]: runs the service; [`log`] writes its log. [`demo`] simulates studies beside it, with `app` alone.
 #![forbid(unsafe_code)]
 
 mod clock;
+pub mod demo;
 pub mod log;
 pub mod serve;
 pub mod store;

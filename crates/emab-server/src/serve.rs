@@ -1,8 +1,10 @@
 //! Runs the service: opens the listener, the tokens and the writer, and stops them in order.
 
 use std::ffi::OsString;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -12,6 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 pub use crate::app::Metrics;
 use crate::app::Service;
 use crate::app::checkpoint::{CheckpointFile, CheckpointKey, Checkpoints, KeyError};
+use crate::demo::DemoError;
 pub use crate::http::PersonHeader;
 use crate::http::{App, Rates, app};
 use crate::store::{Backend, StoreError, TokenRows};
@@ -62,6 +65,9 @@ pub enum ServeError {
     /// Threads or signals are not available.
     #[error("cannot start: {0}")]
     Start(std::io::Error),
+    /// The demo failed.
+    #[error(transparent)]
+    Demo(#[from] DemoError),
 }
 
 /// The running service.
@@ -74,14 +80,29 @@ pub struct Ready {
     pub first: Option<Secret>,
     /// Where the tokens are, in words.
     pub tokens: String,
+    /// The service without HTTP.
+    pub service: Arc<Service>,
 }
 
 /// Runs the service on a store until SIGINT or SIGTERM; calls `ready` once it listens.
 pub fn serve(
-    backend: std::sync::Arc<dyn Backend>,
+    backend: Arc<dyn Backend>,
     options: &Options,
     metrics: Metrics,
     ready: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    serve_beside(backend, options, metrics, |it| {
+        ready(&it);
+        pending()
+    })
+}
+
+/// Runs the service, and beside it what `ready` returns. The service ends when that ends, and that ends at a signal.
+pub fn serve_beside<F: Future<Output = Result<(), ServeError>>>(
+    backend: Arc<dyn Backend>,
+    options: &Options,
+    metrics: Metrics,
+    ready: impl FnOnce(Ready) -> F,
 ) -> Result<(), ServeError> {
     let table = backend.tokens()?;
     check_address(
@@ -118,24 +139,27 @@ pub fn serve(
         let (tokens, first, place) = open_tokens(table, options).await?;
         let rates = Rates::new(options.rate);
         let mut parts = App::new(service.clone(), tokens, rates, metrics.clone());
-        parts.person_header = options.person_header.clone().map(std::sync::Arc::new);
+        parts.person_header = options.person_header.clone().map(Arc::new);
         let app = app(parts.clone());
-        let stop = async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            tracing::info!("stopping: running requests are finished");
-            parts.end_streams();
-        };
-        ready(&Ready {
+        let beside = ready(Ready {
             address,
             tls: tls.is_some(),
             first,
             tokens: place,
+            service: service.clone(),
         });
+        let mut ended = Ok(());
+        let stop = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                end = beside => ended = end,
+            }
+            tracing::info!("stopping: running requests are finished");
+            parts.end_streams();
+        };
         listen(listener, tls, app, Limits::default(), metrics, stop).await;
-        Ok(())
+        ended
     });
     // Queued commands are written before the end.
     service.finish();

@@ -6,6 +6,7 @@ mod certificates;
 mod checkpoints;
 mod concurrency;
 mod corrections;
+mod demo;
 mod discard;
 mod drift_order;
 mod episodes;

@@ -1,0 +1,94 @@
+//! The people of the demo, each with a token.
+
+use crate::domain::Author;
+use crate::tokens::{NewToken, Role, Secret, TokenError, TokenFile, TokenStore};
+
+use super::studies::{CLINIC, TUTORING};
+
+/// A person of the demo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Person {
+    Admin,
+    Nurse,
+    Viewer,
+    Blinded,
+    Doctor,
+    Tutor,
+}
+
+impl Person {
+    const ALL: [Person; 6] = [
+        Person::Admin,
+        Person::Nurse,
+        Person::Viewer,
+        Person::Blinded,
+        Person::Doctor,
+        Person::Tutor,
+    ];
+
+    /// The token of the person.
+    fn token(self) -> NewToken {
+        let (name, owner, role) = match self {
+            Person::Admin => ("admin", "Ada Admin", Role::Admin),
+            Person::Nurse => ("nurse", "Nora Nurse", Role::Operator),
+            Person::Viewer => ("viewer", "Vera Viewer", Role::Viewer),
+            Person::Blinded => ("blinded", "Ben Blinded", Role::Blinded),
+            Person::Doctor => ("doctor", "Dana Doctor", Role::Operator),
+            Person::Tutor => ("tutor", "Tom Tutor", Role::Operator),
+        };
+        let mut token = NewToken::new(name, role);
+        token.owner = Some(owner.into());
+        match self {
+            Person::Doctor => token.only_in(&[CLINIC.name]),
+            Person::Tutor => token.only_in(&[TUTORING.name]),
+            _ => token,
+        }
+    }
+}
+
+/// A token that a visitor may use.
+#[derive(Debug)]
+pub struct Visitor {
+    /// The role of the token.
+    pub role: Role,
+    /// The person whom it belongs to.
+    pub person: String,
+    /// The secret, which is shown once.
+    pub secret: Secret,
+}
+
+/// The people of the demo.
+#[derive(Debug)]
+pub struct People {
+    /// In the order of [`Person::ALL`].
+    authors: Vec<Author>,
+}
+
+impl People {
+    /// Creates the tokens of all people in a file. Returns those of visitors too: one for each role.
+    pub fn create(file: &TokenFile) -> Result<(People, Vec<Visitor>), TokenError> {
+        let (mut authors, mut visitors) = (Vec::new(), Vec::<Visitor>::new());
+        for person in Person::ALL {
+            let (token, secret) = file.new_token(&person.token())?;
+            let (role, person) = (token.role, token.person().to_owned());
+            if visitors.iter().all(|visitor| visitor.role != role) {
+                let person = person.clone();
+                visitors.push(Visitor {
+                    role,
+                    person,
+                    secret,
+                });
+            }
+            authors.push(Author {
+                token: token.id,
+                person,
+            });
+        }
+        Ok((People { authors }, visitors))
+    }
+
+    /// The author of what a person reports.
+    pub(super) fn author(&self, person: Person) -> &Author {
+        &self.authors[person as usize]
+    }
+}
