@@ -65,6 +65,8 @@ pub enum Command {
     Policy(Policy),
     /// Run the decision service: recommendations over HTTP, with a log of every event.
     Serve(Serve),
+    /// Run the decision service with simulated studies in a temporary folder, to look at.
+    Demo(Demo),
     /// Audit a store or an export of the decision service: hashes, chain, and every decision and sum recomputed.
     Audit(Audit),
     /// Back up a SQLite store of the decision service into a new file, also while the service runs.
@@ -133,6 +135,25 @@ pub struct Serve {
     /// Log level: `error`, `warn`, `info` or `debug` (every request). The log is JSON lines on standard error.
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
     pub log: Level,
+}
+
+#[derive(clap::Args)]
+pub struct Demo {
+    /// The address to listen on; port 0 takes a free port [default: 127.0.0.1:8420, or a free port if it is in use].
+    #[arg(long, value_name = "ADDR", value_parser = socket)]
+    pub listen: Option<SocketAddr>,
+    /// Allow non-local addresses, because a proxy in front terminates TLS.
+    #[arg(long)]
+    pub behind_proxy: bool,
+    /// Seconds from one simulated report to the next.
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = pace, allow_negative_numbers = true)]
+    pub pace: Duration,
+    /// The seed of the simulation: the same seed gives the same cases.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// The number of cases that are recorded at the start.
+    #[arg(long, value_name = "N", default_value = "400", value_parser = cases, allow_negative_numbers = true)]
+    pub cases: u64,
 }
 
 #[derive(clap::Args)]
@@ -591,6 +612,21 @@ fn threads(text: &str) -> Result<u16, String> {
     let threads = u16::try_from(count(text)?).ok();
     let threads = threads.filter(|threads| *threads <= 1024);
     threads.ok_or_else(|| "must be at most 1024".into())
+}
+
+/// A time between simulated reports.
+fn pace(text: &str) -> Result<Duration, String> {
+    match text.parse() {
+        Ok(seconds) if (0.001..=3_600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("the pace is a number of seconds from 0.001 to 3600".into()),
+    }
+}
+
+/// A number of simulated cases.
+fn cases(text: &str) -> Result<u64, String> {
+    let cases = whole(text)?;
+    let few = (cases <= 100_000).then_some(cases);
+    few.ok_or_else(|| "must be at most 100000".into())
 }
 
 /// Requests per second.

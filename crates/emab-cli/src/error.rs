@@ -134,7 +134,7 @@ macro_rules! from_text {
 
 from_text! {
     FileError: _,
-    ServeError: ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_),
+    ServeError: ServeError::Store(_) | ServeError::Bind { .. } | ServeError::Start(_) | ServeError::Demo(_),
     TokenError: TokenError::Read { .. } | TokenError::Write { .. } | TokenError::Busy { .. } | TokenError::Random(_)
         | TokenError::Store(_) | TokenError::Row(_),
 }

@@ -6,6 +6,7 @@ mod backup;
 mod bounds;
 mod check;
 mod checkpoints;
+mod demo;
 mod export;
 mod learners;
 mod mdp;
@@ -55,6 +56,7 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Report(args) => report::report(&args, json),
         Command::Policy(args) => policy::policy(&args, json),
         Command::Serve(args) => serve::serve(&args, json),
+        Command::Demo(args) => demo::demo(&args, json),
         Command::Audit(args) => audit::audit(&args, json),
         Command::Backup(args) => backup::backup(&args, json),
         Command::Export(args) => export::export(&args, json),

@@ -17,9 +17,17 @@ use crate::error::CommandError;
 use crate::terminal;
 
 pub fn serve(args: &Serve, as_json: bool) -> Result<(), CommandError> {
+    with_log(args.log, |metrics| serve_store(args, metrics, as_json))
+}
+
+/// Runs the service with a log on standard error.
+pub(super) fn with_log(
+    level: Level,
+    serve: impl FnOnce(Metrics) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let metrics = Metrics::default();
-    let log = start_log(args.log, &metrics)?;
-    let served = serve_store(args, metrics, as_json);
+    let log = start_log(level, &metrics)?;
+    let served = serve(metrics);
     // A log without a reader does not delay the end.
     log.flush_within(Duration::from_millis(500));
     served

@@ -6,6 +6,7 @@ mod audit;
 mod clinic_guide;
 mod common;
 mod conditions;
+mod demo;
 mod docs;
 mod earlier_files;
 mod export;

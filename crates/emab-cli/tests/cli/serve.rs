@@ -10,16 +10,16 @@ use crate::common::{emab, said, start};
 use crate::test_dir::TestDir;
 
 /// A timeout that no passing test reaches.
-const LONG: Duration = Duration::from_secs(30);
+pub const LONG: Duration = Duration::from_secs(30);
 
 const STUDY: &str = r#"{"horizon": 1, "states": ["s"], "actions": ["a", "b"], "feedbacks": ["f"],
     "transition": "0", "learner": "feedbal"}"#;
 
 /// A running service with an empty store, and its admin token.
-struct Service {
-    child: Child,
+pub struct Service {
+    pub child: Child,
     address: String,
-    token: String,
+    pub token: String,
 }
 
 impl Service {
@@ -28,26 +28,33 @@ impl Service {
             "serve --json --listen 127.0.0.1:0 --store sqlite:{} --tokens @/tokens.json {options}",
             dir.at("studies.db")
         );
-        let mut child = start(&dir.call(&call));
+        let (mut service, ready) = Service::read(start(&dir.call(&call)));
+        service.token = ready["admin_token"].as_str().unwrap_or("").into();
+        service
+    }
+
+    /// A started service, without a token, and what it has printed as JSON.
+    pub fn read(mut child: Child) -> (Service, serde_json::Value) {
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut text = String::new();
         // Pretty-printed: the document ends with a line of its own.
-        while !text.ends_with("}\n") {
+        while !text.ends_with("\n}\n") {
             let n = out.read_line(&mut text).unwrap();
             assert!(n > 0, "the service ended: {:?}", child.wait_with_output());
         }
         let ready: serde_json::Value = serde_json::from_str(&text).unwrap();
         let address = ready["address"].as_str().unwrap();
         let (_, address) = address.split_once("://").unwrap();
-        Service {
+        let service = Service {
             child,
             address: address.into(),
-            token: ready["admin_token"].as_str().unwrap_or("").into(),
-        }
+            token: String::new(),
+        };
+        (service, ready)
     }
 
     /// Sends a request with the admin token and returns the answer, head and body.
-    fn call(&self, method: &str, path: &str, body: &str) -> String {
+    pub fn call(&self, method: &str, path: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let (token, length) = (&self.token, body.len());
@@ -70,14 +77,19 @@ impl Service {
     }
 
     /// Sends SIGTERM and waits for the end.
-    fn stop(mut self) -> ExitStatus {
-        self.signal("-TERM");
+    fn stop(self) -> ExitStatus {
+        self.stop_by("-TERM")
+    }
+
+    /// Sends a signal and waits for the end.
+    pub fn stop_by(mut self, signal: &str) -> ExitStatus {
+        self.signal(signal);
         let end = Instant::now() + LONG;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(Instant::now() < end, "it runs after SIGTERM");
+            assert!(Instant::now() < end, "it runs after the signal");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -1,12 +1,12 @@
 //! The demo: simulated studies beside the running service, in a temporary folder.
 //!
-//! - [`studies`]: the studies, with the models that feedback, costs and rewards are drawn from ([`truth`]).
-//! - [`people`]: the people who report, each with a token.
-//! - [`case`]: one simulated case; [`simulated_study`]: the cases of a study, first its past, then one report after another.
-//! - [`folder`]: the temporary folder.
+//! - `studies`: the studies, with the models that feedback, costs and rewards are drawn from (`truth`).
+//! - `people`: the people who report, each with a token.
+//! - `case`: one simulated case; `simulated_study`: the cases of a study, first its past, then one report after another.
+//! - `folder`: the temporary folder.
 //!
-//! Reports are commands to [`Service::submit`], as those of requests are. The simulation reads no more than the replies, and leaves
-//! a case alone once a visitor has changed it.
+//! Reports are commands to `Service::submit`, as those of requests are. The simulation reads the replies, and whether a study
+//! opens cases; it leaves a case alone once a visitor has changed it.
 
 mod case;
 mod folder;

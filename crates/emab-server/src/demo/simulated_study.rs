@@ -17,8 +17,10 @@ use crate::domain::{Command, Reply};
 /// The probabilities that an open case goes on, and that an outcome arrives, in a round of the past.
 const GOES_ON: f64 = 0.8;
 const ARRIVES: f64 = 0.5;
-/// The rounds of the past, about; more cases than one begin in a round then.
+/// The number of rounds of the past, unless too many cases would begin in each.
 const ROUNDS: u64 = 50;
+/// The largest number of cases that begin in a round: the queue of the writer has a limit.
+const MOST_NEW: u64 = 20;
 /// The numbers of open cases and of awaited outcomes that the simulation aims at.
 const OPEN: usize = 8;
 const AWAITED: usize = 6;
@@ -72,7 +74,7 @@ impl SimulatedStudy {
     /// The reports of a round are queued together, so that the writer commits them in batches, and they are of one person: the
     /// queue keeps the order of a person in a study. The log thus depends on the seed alone, except for times, tokens and salts.
     pub async fn record_past(&mut self, cases: u64) -> Result<(), DemoError> {
-        let each = (cases / ROUNDS).max(1);
+        let each = (cases / ROUNDS).clamp(1, MOST_NEW);
         while self.last < cases {
             for _ in 0..each.min(cases - self.last) {
                 self.add_case()?;

@@ -58,6 +58,8 @@ pub const TUTORING: StudyPlan = StudyPlan {
             "protocol": {"unobserved": true, "sequence": ["exercise"]},
             "outcome_range": {"reward": [0, 10], "cost": [0, 2]},
             "expected_delay": "90s",
+            // Low, so that the check is yellow at times.
+            "thresholds": {"overrides": {"yellow": 0.03, "red": 0.3}},
             "missing_at_random": true,
         })
     },
