@@ -132,6 +132,9 @@ pub struct Serve {
     /// Requests per second for each token; 0 means no limit.
     #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = rate, allow_negative_numbers = true)]
     pub rate: u32,
+    /// How long a person stays signed in to the console, such as `12h`.
+    #[arg(long, value_name = "DURATION", default_value = "12h", value_parser = parse_duration)]
+    pub session: Duration,
     /// Log level: `error`, `warn`, `info` or `debug` (every request). The log is JSON lines on standard error.
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
     pub log: Level,

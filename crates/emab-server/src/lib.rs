@@ -10,8 +10,9 @@
 //! 2. [`store`]: SQLite and PostgreSQL.
 //! 3. `app`: writer thread, reader pool, replay, [`audit`], import, export and [`tables`].
 //! 4. `http`: routes, authentication (with [`tokens`]), errors, OpenAPI.
-//! 5. `transport`: listener, TLS, connection limits.
-//! 6. [`serve`]: runs the service; [`log`] writes its log. [`demo`] simulates studies beside it, with `app` alone.
+//! 5. `console`: web pages for people.
+//! 6. `transport`: listener, TLS, connection limits.
+//! 7. [`serve`]: runs the service; [`log`] writes its log. [`demo`] simulates studies beside it, with `app` alone.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -26,6 +27,8 @@ pub use app::{audit, tables};
 // Not part of the public API: used by the tests and by `tools/harness`.
 #[doc(hidden)]
 pub mod app;
+#[doc(hidden)]
+pub mod console;
 #[doc(hidden)]
 pub mod domain;
 #[doc(hidden)]

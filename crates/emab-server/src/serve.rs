@@ -14,9 +14,10 @@ use tokio::signal::unix::{SignalKind, signal};
 pub use crate::app::Metrics;
 use crate::app::Service;
 use crate::app::checkpoint::{CheckpointFile, CheckpointKey, Checkpoints, KeyError};
+use crate::console;
 use crate::demo::DemoError;
-pub use crate::http::PersonHeader;
-use crate::http::{App, Rates, app};
+use crate::http::{App, Rates};
+pub use crate::http::{PersonHeader, SESSION};
 use crate::store::{Backend, StoreError, TokenRows};
 use crate::tokens::{Secret, TokenError, TokenFile, TokenStore, TokenTable, Tokens};
 use crate::transport::{Limits, ListenError, Tls, check_address, serve as listen};
@@ -42,6 +43,8 @@ pub struct Options {
     pub checkpoint_file: Option<PathBuf>,
     /// Requests per second for each token; 0 is no limit.
     pub rate: u32,
+    /// How long a person stays signed in to the console.
+    pub session: Duration,
 }
 
 /// Why the service does not run.
@@ -105,6 +108,7 @@ pub fn serve_beside<F: Future<Output = Result<(), ServeError>>>(
     ready: impl FnOnce(Ready) -> F,
 ) -> Result<(), ServeError> {
     let table = backend.tokens()?;
+    let reading = backend.tokens()?;
     check_address(
         options.listen,
         options.tokens_named || table.is_some(),
@@ -136,11 +140,13 @@ pub fn serve_beside<F: Future<Output = Result<(), ServeError>>>(
         let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Start)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Start)?;
         // After everything that can fail, so that the secret is shown.
-        let (tokens, first, place) = open_tokens(table, options).await?;
+        let (tokens, first, place) = open_tokens(table.zip(reading), options).await?;
         let rates = Rates::new(options.rate);
         let mut parts = App::new(service.clone(), tokens, rates, metrics.clone());
         parts.person_header = options.person_header.clone().map(Arc::new);
-        let app = app(parts.clone());
+        parts.tls = tls.is_some() || options.behind_proxy;
+        parts.session = options.session;
+        let app = console::app(parts.clone());
         let beside = ready(Ready {
             address,
             tls: tls.is_some(),
@@ -169,11 +175,11 @@ pub fn serve_beside<F: Future<Output = Result<(), ServeError>>>(
 
 /// Opens the tokens: those of the database, or of the file. Creates the first admin if there is no token.
 async fn open_tokens(
-    table: Option<Box<dyn TokenRows>>,
+    table: Option<(Box<dyn TokenRows>, Box<dyn TokenRows>)>,
     options: &Options,
 ) -> Result<(Tokens, Option<Secret>, String), ServeError> {
     let file = TokenFile::at(&options.tokens);
-    let Some(rows) = table else {
+    let Some((rows, reading)) = table else {
         let first = file.create_first_admin()?;
         return Ok((Tokens::watch(file.path())?, first, file.place()));
     };
@@ -194,7 +200,7 @@ async fn open_tokens(
             ),
         }
         let (first, place) = (table.create_first_admin()?, table.place());
-        Ok((Tokens::look_up(table.into_rows())?, first, place))
+        Ok((Tokens::look_up(reading, table)?, first, place))
     });
     let failed = |error| ServeError::Start(std::io::Error::other(error));
     opened.await.map_err(failed)?

@@ -24,6 +24,7 @@ pub use token::{NewToken, Token};
 
 use secret::Hash;
 use table::Lookup;
+use token::TokenKey;
 use watch::WatchedFile;
 
 use crate::store::{StoreError, TokenRows};
@@ -35,7 +36,7 @@ pub struct Tokens(Source);
 #[derive(Clone, Debug)]
 enum Source {
     File(Arc<WatchedFile>),
-    Table(Lookup),
+    Table(Lookup, Arc<TokenTable>),
 }
 
 /// What is known of the secret of a request.
@@ -59,9 +60,17 @@ impl Tokens {
         Ok(Tokens(Source::File(file)))
     }
 
-    /// The tokens of a database. It is read for every request.
-    pub fn look_up(rows: Box<dyn TokenRows>) -> Result<Tokens, TokenError> {
-        Ok(Tokens(Source::Table(Lookup::start(rows)?)))
+    /// The tokens of a database. It is read for every request, by a connection of its own.
+    pub fn look_up(rows: Box<dyn TokenRows>, table: TokenTable) -> Result<Tokens, TokenError> {
+        Ok(Tokens(Source::Table(Lookup::start(rows)?, Arc::new(table))))
+    }
+
+    /// The place where tokens are created and revoked. Its methods block.
+    pub fn store(&self) -> Arc<dyn TokenStore + Send + Sync> {
+        match &self.0 {
+            Source::File(file) => Arc::new(file.place()),
+            Source::Table(_, table) => table.clone(),
+        }
     }
 
     /// Checks the secret of a request.
@@ -71,7 +80,7 @@ impl Tokens {
         let Some(hash) = Hash::of(bearer) else {
             return Check::Invalid;
         };
-        let checked = self.check_hash(hash).await;
+        let checked = self.check_key(TokenKey::Secret(hash)).await;
         // A table records uses when it is read.
         if let (Source::File(file), Check::Valid(token)) = (&self.0, &checked) {
             file.record_use(token);
@@ -79,10 +88,25 @@ impl Tokens {
         checked
     }
 
-    async fn check_hash(&self, hash: Hash) -> Check {
+    async fn check_key(&self, key: TokenKey) -> Check {
         match &self.0 {
-            Source::File(file) => file.check(&hash),
-            Source::Table(lookup) => lookup.check(Some(hash)).await,
+            Source::File(file) => file.check(&key),
+            Source::Table(lookup, _) => lookup.check(Some(key)).await,
+        }
+    }
+
+    /// Checks the token of a session by its id, as the tokens are now.
+    pub async fn check_session(&self, id: &str) -> Check {
+        let key = TokenKey::Id(id.into());
+        match &self.0 {
+            Source::File(file) => {
+                let checked = file.check_now(&key);
+                if let Check::Valid(token) = &checked {
+                    file.record_use(token);
+                }
+                checked
+            }
+            Source::Table(lookup, _) => lookup.check(Some(key)).await,
         }
     }
 
@@ -95,7 +119,7 @@ impl Tokens {
 
     /// Whether a token is still valid and unchanged, for responses that stream.
     pub async fn is_still_good(&self, token: &Token) -> bool {
-        let now = self.check_hash(token.hash.clone()).await;
+        let now = self.check_key(TokenKey::Secret(token.hash.clone())).await;
         matches!(now, Check::Valid(now) if now.is_unchanged(token))
     }
 
@@ -103,7 +127,7 @@ impl Tokens {
     pub async fn are_readable(&self) -> bool {
         match &self.0 {
             Source::File(file) => file.is_readable(),
-            Source::Table(lookup) => lookup.check(None).await == Check::Invalid,
+            Source::Table(lookup, _) => lookup.check(None).await == Check::Invalid,
         }
     }
 }

@@ -56,6 +56,27 @@ impl Request {
         }
     }
 
+    /// A page of the console, with the cookie of a session.
+    pub(crate) fn page(target: &str, cookie: &str) -> Request {
+        let headers = vec![
+            ("accept", "text/html".to_owned()),
+            ("cookie", cookie.to_owned()),
+        ];
+        Request {
+            headers,
+            ..Request::json("GET", target.into(), String::new())
+        }
+    }
+
+    /// The form by which a person signs in.
+    pub(crate) fn sign_in(token: &str) -> Request {
+        Request {
+            headers: vec![("origin", "http://emab".to_owned())],
+            content_type: "application/x-www-form-urlencoded",
+            ..Request::json("POST", "/sign-in".into(), format!("token={token}"))
+        }
+    }
+
     pub(crate) fn ndjson(target: String, body: String) -> Request {
         Request {
             content_type: "application/x-ndjson",

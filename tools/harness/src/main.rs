@@ -8,7 +8,9 @@ use clap::{Parser, Subcommand};
 use emab_harness::attacks::{
     Disturb, FailClosed, Forge, LogPipe, Noisy, Protocol, Tamper, WalTail, Worlds,
 };
-use emab_harness::scenarios::{Bench, Clock, Crash, DiskFull, Drift, Large, Outage, Soak, Story};
+use emab_harness::scenarios::{
+    Bench, Clock, Crash, DiskFull, Drift, Large, Outage, Pages, Soak, Story,
+};
 use emab_harness::serve::Serve;
 
 /// The decision service under kills, outages, full disks, moved clocks and load.
@@ -28,6 +30,7 @@ enum Command {
     Clock(Clock),
     Bench(Bench),
     Large(Large),
+    Pages(Pages),
     Soak(Soak),
     Story(Story),
     Protocol(Protocol),
@@ -84,6 +87,7 @@ fn run(command: Command) -> Result<u64, emab_harness::Error> {
         }
         Command::Bench(bench) => ("bench", bench.run()?),
         Command::Large(large) => ("large", large.run()?),
+        Command::Pages(pages) => ("pages", pages.run()?),
         Command::Story(story) => ("story", story.run()?),
         Command::Soak(soak) => ("soak", soak.run()?),
         Command::Protocol(protocol) => ("protocol", protocol.run()?),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use emab_server::serve::{Metrics, Options, serve};
+use emab_server::serve::{Metrics, Options, SESSION, serve};
 use emab_server::store::{Address, Backend};
 
 use crate::Result;
@@ -50,6 +50,7 @@ impl Serve {
             tls: None,
             behind_proxy: false,
             rate: self.rate,
+            session: SESSION,
         };
         Ok(serve(backend, &options, Metrics::default(), |ready| {
             println!("listening on http://{}", ready.address);

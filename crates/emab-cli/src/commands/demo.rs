@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
 use emab_server::demo::{Demo, People, STUDIES, TemporaryFolder, Visitor, until_hangup};
-use emab_server::serve::{Metrics, Options, Ready, ServeError, serve_beside};
+use emab_server::serve::{Metrics, Options, Ready, SESSION, ServeError, serve_beside};
 use emab_server::store::Address;
 use emab_server::tokens::TokenFile;
 use serde_json::json;
@@ -50,6 +50,7 @@ fn serve_folder(
         checkpoint_key: folder.join("checkpoint.key"),
         checkpoint_file: None,
         rate: RATE,
+        session: SESSION,
     };
     let (people, visitors) = People::create(&TokenFile::at(&options.tokens))?;
     let store = folder.join("studies.db");

@@ -78,6 +78,7 @@ fn serve_store(args: &Serve, metrics: Metrics, as_json: bool) -> Result<(), Comm
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         behind_proxy: args.behind_proxy,
         rate: args.rate,
+        session: args.session,
     };
     let backend = store.open().map_err(ServeError::from)?;
     run(backend, &options, metrics, |ready| greet(ready, as_json))?;
@@ -93,7 +94,8 @@ fn greet(ready: &Ready, as_json: bool) {
     let _ = if as_json {
         terminal::print_json(&json!({ "address": address, "admin_token": first }))
     } else {
-        let mut text = format!("listening on {address}  (docs: {address}/docs)\n");
+        let mut text =
+            format!("listening on {address}  (open it in a browser; API: {address}/docs)\n");
         if let Some(first) = first {
             let place = &ready.tokens;
             text += &format!(

@@ -7,8 +7,8 @@ use super::{Block, Document, claim_rows};
 use crate::claim::{Claim, Verdict};
 use crate::text_table::is_number;
 
-/// Colours, spaces and sizes are custom properties of `:root`, which other pages can share.
-const STYLE: &str = include_str!("../style.css");
+/// The style of all pages. Colours, spaces and sizes are custom properties of `:root`.
+pub const STYLE: &str = include_str!("../style.css");
 
 /// The browser loads nothing: the page has its style and its pictures.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
@@ -93,15 +93,7 @@ impl Page {
                 svg,
                 narrow: Some(narrow),
                 ..
-            } => html! {
-                figure {
-                    picture {
-                        source media="(max-width: 34rem)" srcset=(data_url(narrow));
-                        img alt=(caption) src=(data_url(svg));
-                    }
-                    figcaption { (inline(caption)) }
-                }
-            },
+            } => figure(caption, svg, narrow),
             Block::Picture { caption, svg, .. } => html! {
                 figure {
                     div.wide tabindex="0" role="group" aria-label={ "Figure: " (caption) } {
@@ -190,8 +182,21 @@ fn class(claim: &Claim) -> &'static str {
     }
 }
 
+/// A picture with a version for narrow screens. The caption describes it for those who do not see it.
+pub fn figure(caption: &str, svg: &str, narrow: &str) -> Markup {
+    html! {
+        figure {
+            picture {
+                source media="(max-width: 34rem)" srcset=(data_url(narrow));
+                img alt=(caption) src=(data_url(svg));
+            }
+            figcaption { (inline(caption)) }
+        }
+    }
+}
+
 /// Text of a paragraph or a cell: code between backticks, and non-breaking spaces before `%` and around `±`.
-fn inline(text: &str) -> Markup {
+pub fn inline(text: &str) -> Markup {
     let text = text
         .replace(" %", "\u{a0}%")
         .replace(" ± ", "\u{a0}±\u{a0}");

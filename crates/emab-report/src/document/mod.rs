@@ -5,6 +5,8 @@ mod markdown;
 #[cfg(test)]
 mod tests;
 
+pub use html::{STYLE, figure, inline};
+
 use crate::claim::Claim;
 
 /// A report.

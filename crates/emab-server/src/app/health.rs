@@ -1,13 +1,13 @@
 //! The health of studies, for people and for metrics.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use crate::app::drift::DriftReader;
-use crate::app::{Service, ServiceError};
-use crate::domain::{Check, Health, HealthInputs, HealthStatus, Study};
+use crate::app::{Service, ServiceError, with_caller};
+use crate::domain::{Check, Head, Health, HealthInputs, HealthStatus, Study};
 
 /// The largest number of studies in the metrics, in the order of their names.
 const STUDIES: usize = 100;
@@ -16,6 +16,9 @@ const MAX_HEADS: usize = 10_000;
 /// How long one read of the metrics may refresh studies, those first that were not refreshed for longest. The others show an
 /// earlier event.
 const BUDGET: Duration = Duration::from_secs(2);
+
+/// What reads in the background count for, in place of a token.
+const BACKGROUND: &str = "health";
 
 /// What was last read of a study.
 #[derive(Debug)]
@@ -28,7 +31,11 @@ struct LastRead {
 
 /// The studies as they were when their health was last read.
 #[derive(Clone, Debug, Default)]
-pub struct HealthCache(Arc<Mutex<HashMap<String, LastRead>>>);
+pub struct HealthCache {
+    studies: Arc<Mutex<HashMap<String, LastRead>>>,
+    /// The studies whose health is being read in the background.
+    running: Arc<Mutex<HashSet<String>>>,
+}
 
 fn now() -> u64 {
     let since = crate::clock::now().duration_since(UNIX_EPOCH);
@@ -70,7 +77,7 @@ impl HealthCache {
             heads.truncate(STUDIES);
             self.locked()
                 .retain(|name, _| heads.iter().any(|head| head.name == *name));
-            let is_current = |head: &crate::domain::Head| {
+            let is_current = |head: &Head| {
                 let cache = self.locked();
                 let last = cache.get(&head.name);
                 last.is_some_and(|it| {
@@ -97,8 +104,33 @@ impl HealthCache {
         text(&all)
     }
 
+    /// The health of a study as it was last read, which may be at an earlier event; none if it was not read yet. It is then read in
+    /// the background: loading a long study takes seconds.
+    pub fn latest(&self, service: &Arc<Service>, head: &Head) -> Option<Health> {
+        let (latest, as_of) = {
+            let cache = self.locked();
+            let last = cache.get(&head.name);
+            let last = last.filter(|it| it.study.hash == head.spec_hash);
+            let health = last.map(|it| Health::new(&it.study, &it.inputs, now()));
+            (health, last.map(|it| it.inputs.as_of()))
+        };
+        let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if as_of < Some(head.seq) && running().insert(head.name.clone()) {
+            let (cache, service, name) = (self.clone(), service.clone(), head.name.clone());
+            tokio::spawn(async move {
+                // Shown as not known if it fails; the log says why.
+                let _ = with_caller(BACKGROUND, cache.health(&service, &name)).await;
+                let running = cache.running.lock();
+                running
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .remove(&name);
+            });
+        }
+        latest
+    }
+
     fn locked(&self) -> MutexGuard<'_, HashMap<String, LastRead>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.studies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,13 +5,15 @@
 //!   [fair](fair_queue) between studies and tokens, and [`loader`] threads replay studies for it.
 //! - [`execute_command`]: turns commands into events, inside a transaction.
 //! - [`load`]: loads the state of a study from the store. [`specs`] is the cache of parsed specifications.
-//! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare.
+//! - [`replay`], [`audit`], [`state_hash`]: recompute the log and compare; [`audits`] run in the background.
 //! - [`checkpoint`]: signed statements about the ends of logs.
 //! - [`health`]: what people who run a study have to know; [`drift`] reads its episodes for the test of drift.
+//! - [`policy_map`]: the recommendations of a study and what they rest on; [`progress`]: what its log shows over time.
 //! - [`tables`]: episodes, decisions and estimates as CSV and Parquet.
 //! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
 pub mod audit;
+pub mod audits;
 pub mod checkpoint;
 pub mod drift;
 pub mod error;
@@ -24,6 +26,8 @@ pub mod load;
 pub mod loader;
 pub mod metrics;
 pub mod permits;
+pub mod policy_map;
+pub mod progress;
 mod recent_tokens;
 pub mod replay;
 pub mod service;

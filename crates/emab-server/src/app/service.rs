@@ -280,6 +280,33 @@ impl Service {
         self.read(move |store| head(store, &name)).await
     }
 
+    /// The heads of studies after a name, in the order of names: of all studies, or of those with these names.
+    pub async fn heads(
+        &self,
+        only: Option<Vec<String>>,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<Head>, ServiceError> {
+        let after = after.to_owned();
+        let heads = self.read(move |store| {
+            let Some(mut names) = only else {
+                return Ok(store.heads(&after, limit)?);
+            };
+            names.retain(|name| *name > after);
+            names.sort_unstable();
+            names.dedup();
+            let mut heads = Vec::new();
+            for name in names {
+                heads.extend(store.head(&name)?);
+                if heads.len() == limit {
+                    break;
+                }
+            }
+            Ok(heads)
+        });
+        heads.await
+    }
+
     /// The parsed specification of a study, from a cache. Inside a read.
     pub fn study(&self, store: &mut dyn Store, head: &Head) -> Result<Arc<Study>, CommandError> {
         self.specs.study(store, head)

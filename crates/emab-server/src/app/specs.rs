@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::app::CommandError;
 use crate::domain::{Head, Study};
@@ -24,6 +25,8 @@ pub struct Summary {
     pub learner: String,
     /// Why its decisions have no certificate, if they have none.
     pub withheld: Option<String>,
+    /// When outcomes are expected, if it is stated.
+    pub expected_delay: Option<Duration>,
 }
 
 /// A cache of specifications.
@@ -153,6 +156,7 @@ impl Summary {
         Summary {
             learner: study.learner.label().into(),
             withheld: study.unsound.clone(),
+            expected_delay: study.expected_delay,
         }
     }
 }

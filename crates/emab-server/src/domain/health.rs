@@ -249,7 +249,7 @@ fn share(part: u64, all: u64) -> Option<f64> {
 }
 
 /// A delay in its largest unit, such as `30 days`.
-fn in_words(delay: Duration) -> String {
+pub fn in_words(delay: Duration) -> String {
     let seconds = delay.as_secs();
     let units = [
         (604_800, "week"),

@@ -131,40 +131,53 @@ impl Caller {
     }
 }
 
-impl FromRequestParts<App> for Caller {
-    type Rejection = ApiError;
+/// The error for too many requests.
+fn limited(app: &App, seconds: u64) -> ApiError {
+    app.metrics.rate_limited.inc();
+    ApiError::too_many("too many requests").retry(seconds)
+}
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Caller, ApiError> {
-        let limited = |seconds: u64| {
-            app.metrics.rate_limited.inc();
-            ApiError::too_many("too many requests").retry(seconds)
-        };
-        let denied = |detail: &str| {
-            app.metrics.refused_tokens.inc();
-            // Guessing is slowed down.
-            if let Some(Peer(peer)) = parts.extensions.get() {
-                app.rates.failures.check(network(*peer)).map_err(limited)?;
-            }
-            Err(ApiError::unauthorized(detail))
-        };
-        let Some(secret) = bearer(&parts.headers) else {
-            return denied("send `Authorization: Bearer TOKEN`; `emab token new` creates a token");
-        };
-        let token = match app.tokens.check(secret).await {
-            Check::Valid(token) => token,
-            Check::Invalid => return denied("this token is unknown, was revoked or has expired"),
-            Check::NoFile => {
-                app.metrics.tokens_unreadable.inc();
-                let what = "the token file of the service cannot be used, and no token is valid; its log says why";
-                return Err(ApiError::unauthorized(what));
-            }
-            Check::Unavailable(_) => {
-                app.metrics.tokens_unreadable.inc();
-                return Err(ApiError::unavailable("the tokens cannot be read").retry(1));
-            }
-        };
+/// The token of a check; a failed one counts for the network of the peer, which slows guessing down.
+pub(crate) fn authenticated(
+    check: Check,
+    parts: &Parts,
+    app: &App,
+) -> Result<Arc<Token>, ApiError> {
+    match check {
+        Check::Valid(token) => Ok(token),
+        Check::Invalid => Err(denied(
+            "this token is unknown, was revoked or has expired",
+            parts,
+            app,
+        )),
+        Check::NoFile => {
+            app.metrics.tokens_unreadable.inc();
+            let what = "the token file of the service cannot be used, and no token is valid; its log says why";
+            Err(ApiError::unauthorized(what))
+        }
+        Check::Unavailable(_) => {
+            app.metrics.tokens_unreadable.inc();
+            Err(ApiError::unavailable("the tokens cannot be read").retry(1))
+        }
+    }
+}
+
+fn denied(detail: &str, parts: &Parts, app: &App) -> ApiError {
+    app.metrics.refused_tokens.inc();
+    let Some(Peer(peer)) = parts.extensions.get() else {
+        return ApiError::unauthorized(detail);
+    };
+    match app.rates.failures.check(network(*peer)) {
+        Ok(()) => ApiError::unauthorized(detail),
+        Err(seconds) => limited(app, seconds),
+    }
+}
+
+impl Caller {
+    /// The caller with a valid token, within its rate limit.
+    pub fn admit(token: Arc<Token>, parts: &Parts, app: &App) -> Result<Caller, ApiError> {
         let checked = app.rates.calls.check(token.id.clone());
-        checked.map_err(limited)?;
+        checked.map_err(|seconds| limited(app, seconds))?;
         set_caller(&token.id);
         if let Some(Known(caller)) = parts.extensions.get() {
             let _ = caller.set(token.clone());
@@ -177,6 +190,32 @@ impl FromRequestParts<App> for Caller {
             person: person.unwrap_or_else(|| token.person().into()),
         };
         Ok(Caller { token, author })
+    }
+}
+
+impl Caller {
+    /// The caller whom a trusted proxy names, with the token that it adds; none if it does not name one.
+    pub async fn by_proxy(parts: &Parts, app: &App) -> Result<Option<Caller>, ApiError> {
+        let header = app.person_header.as_ref();
+        let named = header.map(|it| it.person(parts.extensions.get(), &parts.headers));
+        let (Some(_), Some(secret)) = (named.transpose()?.flatten(), bearer(&parts.headers)) else {
+            return Ok(None);
+        };
+        let token = authenticated(app.tokens.check(secret).await, parts, app)?;
+        Caller::admit(token, parts, app).map(Some)
+    }
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Caller, ApiError> {
+        let Some(secret) = bearer(&parts.headers) else {
+            let what = "send `Authorization: Bearer TOKEN`; `emab token new` creates a token";
+            return Err(denied(what, parts, app));
+        };
+        let token = authenticated(app.tokens.check(secret).await, parts, app)?;
+        Caller::admit(token, parts, app)
     }
 }
 

@@ -26,6 +26,19 @@ pub struct SlowBody {
 
 /// The bytes of a JSON body; empty if there is none.
 pub async fn bytes(headers: &HeaderMap, body: Body, max: usize) -> Result<bytes::Bytes, ApiError> {
+    let bytes = bytes_of_any_type(headers, body, max).await?;
+    if !bytes.is_empty() {
+        is_json(headers)?;
+    }
+    Ok(bytes)
+}
+
+/// The bytes of a body of any type; empty if there is none.
+pub async fn bytes_of_any_type(
+    headers: &HeaderMap,
+    body: Body,
+    max: usize,
+) -> Result<bytes::Bytes, ApiError> {
     let too_large =
         || ApiError::too_large(format!("the body of this call has at most {max} bytes"));
     let announced = headers
@@ -35,15 +48,11 @@ pub async fn bytes(headers: &HeaderMap, body: Body, max: usize) -> Result<bytes:
     if announced.is_some_and(|length| length > max as u64) {
         return Err(too_large());
     }
-    let bytes = match Limited::new(body, max).collect().await {
-        Ok(collected) => collected.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
-        Err(error) => return Err(incomplete(&*error)),
-    };
-    if !bytes.is_empty() {
-        is_json(headers)?;
+    match Limited::new(body, max).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(error) => Err(incomplete(&*error)),
     }
-    Ok(bytes)
 }
 
 /// The error for a body that did not arrive completely.

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, RawPathParams, Request};
 use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use emab_problem::value_error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -50,16 +51,7 @@ where
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         let caller = Caller::from_request_parts(&mut parts, app).await?;
-        let names = RawPathParams::from_request_parts(&mut parts, app).await;
-        let names =
-            names.map_err(|_| ApiError::malformed("the percent-decoded path is not UTF-8"))?;
-        // A step is a number, which the call reads.
-        let is_wrong = |(what, name): &(&str, &str)| !NEW && *what != "step" && !is_name(name);
-        if let Some((what, name)) = names.iter().find(is_wrong) {
-            let name = short(name);
-            let text = format!("there is no {what} `{name}`: a name has {NAME_RULE}");
-            return Err(ApiError::not_found(text));
-        }
+        check_names(&mut parts, app, NEW).await?;
         let path = Path::from_request_parts(&mut parts, app).await;
         let Path(path) =
             path.map_err(|_| ApiError::not_found("no such path; GET /docs lists the calls"))?;
@@ -74,6 +66,20 @@ where
             body,
         })
     }
+}
+
+/// Fails if the path contains an invalid name, unless it is the name of a new study.
+pub async fn check_names(parts: &mut Parts, app: &App, new: bool) -> Result<(), ApiError> {
+    let names = RawPathParams::from_request_parts(parts, app).await;
+    let names = names.map_err(|_| ApiError::malformed("the percent-decoded path is not UTF-8"))?;
+    // A step is a number, which the call reads.
+    let is_wrong = |(what, name): &(&str, &str)| !new && *what != "step" && !is_name(name);
+    let Some((what, name)) = names.iter().find(is_wrong) else {
+        return Ok(());
+    };
+    let name = short(name);
+    let text = format!("there is no {what} `{name}`: a name has {NAME_RULE}");
+    Err(ApiError::not_found(text))
 }
 
 impl<P, Q, const NEW: bool> Call<P, Q, NEW> {

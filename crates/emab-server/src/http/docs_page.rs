@@ -1,4 +1,5 @@
-//! The documentation page: renders an OpenAPI document as HTML without scripts or external resources, light or dark.
+//! The documentation page: renders an OpenAPI document as HTML without scripts or external resources, light or dark. Its style is that of
+//! all pages.
 //!
 //! All text is escaped, missing parts are left out, and circular references are linked.
 
@@ -7,16 +8,29 @@ mod markdown;
 mod operation;
 mod schema;
 
+use std::sync::LazyLock;
+
+use axum::http::HeaderValue;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use operation::Group;
 
-const STYLE: &str = include_str!("docs_page/style.css");
-
-/// The `Content-Security-Policy` of the page: its own style only.
-pub const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
-    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// The `Content-Security-Policy` of a page with its style in it: that style and nothing else.
+pub fn policy() -> HeaderValue {
+    static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+        let hash = BASE64_STANDARD.encode(Sha256::digest(emab_report::STYLE));
+        let policy = format!(
+            "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'; \
+             frame-ancestors 'none'"
+        );
+        HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
+    });
+    POLICY.clone()
+}
 
 /// The longest chain of references that is followed.
 const MAX_REFERENCES: usize = 16;
@@ -64,9 +78,9 @@ pub fn page(openapi: &Value) -> String {
                 meta name="color-scheme" content="light dark";
                 link rel="icon" href="data:,";
                 title { (title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(emab_report::STYLE)) }
             }
-            body {
+            body.docs {
                 (contents(document, title, &groups))
                 main {
                     (header(openapi, title))

@@ -10,7 +10,7 @@ use super::error::ApiError;
 use super::response::{self, ApiResult, json};
 use super::studies::Page;
 use super::tables::{Form, episode_table};
-use super::view::{EpisodeList, EpisodeView, ReplayView};
+use super::view::{EpisodeList, EpisodeView, ReplayView, no_episode};
 use crate::app::tables::{Rows, Table};
 use crate::app::{head, key};
 use crate::domain::{
@@ -112,11 +112,6 @@ pub async fn list(call: Call<String, EpisodeFilter>) -> ApiResult {
         })
     });
     json(StatusCode::OK, &list.await?)
-}
-
-fn no_episode(study: &str, episode: &str) -> Rejection {
-    let episode = short(episode);
-    Rejection::not_found(format!("study `{study}` has no episode `{episode}`"))
 }
 
 /// Read an episode

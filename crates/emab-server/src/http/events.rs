@@ -18,7 +18,7 @@ use super::error::no_permit;
 use super::response::{ApiResult, FILE, accepts, typed};
 use super::tables::set_head;
 use crate::app::export::{self, PART};
-use crate::app::{PAGE, with_caller};
+use crate::app::{PAGE, Service, with_caller};
 use crate::domain::json::LenientU64;
 use crate::tokens::{Permission, Token};
 
@@ -127,11 +127,16 @@ async fn follow(app: App, token: Arc<Token>, study: String, after: u64) -> ApiRe
         (String = "application/x-ndjson"), (Vec<u8> = "application/octet-stream")))))]
 pub async fn export(call: Call) -> ApiResult {
     call.may(Permission::Log)?;
-    let (head, lines) = export::export(call.app.service.clone(), &call.path).await?;
     let kind = match accepts(&call.headers, FILE) {
         true => FILE,
         false => LINES,
     };
+    export_response(&call.app.service, &call.path, kind).await
+}
+
+/// Streams the log of a study.
+pub async fn export_response(service: &Arc<Service>, study: &str, kind: &'static str) -> ApiResult {
+    let (head, lines) = export::export(service.clone(), study).await?;
     let mut response = typed(StatusCode::OK, kind, Body::from_stream(lines));
     set_head(response.headers_mut(), head.seq, &head.hash);
     Ok(response)

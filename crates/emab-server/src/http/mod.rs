@@ -4,14 +4,14 @@
 //! - [`error`]: maps rejections and failures to statuses and problem types.
 //! - Limits: body sizes in `body`, the request timeout below, rates in [`rate_limit`], connections in [`crate::transport`].
 
-mod auth;
-mod body;
-mod call;
+pub(crate) mod auth;
+pub(crate) mod body;
+pub(crate) mod call;
 mod checkpoint;
 mod docs_page;
 mod episodes;
 pub mod error;
-mod events;
+pub(crate) mod events;
 mod health;
 mod import;
 mod lines;
@@ -19,9 +19,9 @@ mod openapi;
 mod operations;
 mod policy_page;
 pub mod rate_limit;
-mod response;
-mod studies;
-mod tables;
+pub(crate) mod response;
+pub(crate) mod studies;
+pub(crate) mod tables;
 pub mod view;
 
 use std::net::IpAddr;
@@ -42,8 +42,11 @@ use utoipa::openapi::schema::Schema;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
+use crate::app::audits::Audits;
 use crate::app::health::HealthCache;
 use crate::app::permits::TokenPermits;
+use crate::app::policy_map::EarlierPolicies;
+use crate::app::progress::ProgressCache;
 use crate::app::{Metrics, Service, with_caller};
 use crate::domain::is_name;
 use crate::tokens::{Token, Tokens};
@@ -61,6 +64,10 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The largest numbers of open event streams: of a token, and all.
 const STREAMS: (usize, usize) = (8, 64);
+/// The largest numbers of open pages that wait for changes: of a token, and all.
+const PAGES: (usize, usize) = (64, 1_024);
+/// How long a person stays signed in, unless it is set.
+pub const SESSION: Duration = Duration::from_secs(12 * 3_600);
 /// The largest numbers of running imports: of a token, and all.
 const IMPORTS: (usize, usize) = (1, 4);
 
@@ -75,6 +82,18 @@ pub struct App {
     pub person_header: Option<Arc<PersonHeader>>,
     /// The health of studies for the metrics.
     pub health: HealthCache,
+    /// The audits that people start.
+    pub audits: Audits,
+    /// Policies at earlier events.
+    pub policies: EarlierPolicies,
+    /// Parts of the progress of studies.
+    pub progress: ProgressCache,
+    /// Whether browsers reach the service by TLS, its own or that of a proxy.
+    pub tls: bool,
+    /// How long a person stays signed in.
+    pub session: Duration,
+    /// Permits for open pages that wait for changes.
+    pub pages: Arc<TokenPermits>,
     /// Permits for open event streams.
     streams: Arc<TokenPermits>,
     /// Permits for running imports.
@@ -107,6 +126,12 @@ impl App {
             metrics,
             person_header: None,
             health: HealthCache::default(),
+            audits: Audits::default(),
+            policies: EarlierPolicies::default(),
+            progress: ProgressCache::default(),
+            tls: false,
+            session: SESSION,
+            pages: Arc::new(TokenPermits::new(PAGES.0, PAGES.1, 0)),
             streams: Arc::new(TokenPermits::new(STREAMS.0, STREAMS.1, 0)),
             imports: Arc::new(TokenPermits::new(IMPORTS.0, IMPORTS.1, 0)),
         }
@@ -115,6 +140,7 @@ impl App {
     /// Ends all event streams, which would keep the service from stopping.
     pub fn end_streams(&self) {
         self.streams.close();
+        self.pages.close();
     }
 }
 
@@ -178,10 +204,11 @@ fn api_routes() -> Routes {
         .with(routes!(operations::docs))
 }
 
-/// The router. [`crate::transport`] serves it; tests call it without a socket.
-pub fn app(app: App) -> Router {
+/// The router of the API and of other pages, which share its limits, metrics and log.
+pub fn app(app: App, pages: Router<App>) -> Router {
     let inner = api_routes()
         .router
+        .merge(pages)
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(middleware::from_fn_with_state(app.clone(), watch))

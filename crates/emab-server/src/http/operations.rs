@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use serde_json::json as object;
 
 use super::App;
@@ -74,7 +74,7 @@ pub async fn openapi() -> ApiResult {
 pub async fn docs() -> ApiResult {
     static PAGE: LazyLock<String> = LazyLock::new(|| docs_page::page(&super::document()));
     let mut page = typed(StatusCode::OK, "text/html; charset=utf-8", PAGE.as_str());
-    let policy = HeaderValue::from_static(docs_page::POLICY);
+    let policy = docs_page::policy();
     let headers = page.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     Ok(page)

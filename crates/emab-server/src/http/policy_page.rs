@@ -4,17 +4,6 @@ use maud::{DOCTYPE, html};
 
 use crate::domain::PolicyTable;
 
-const STYLE: &str = "
-:root { color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.4 }
-body { max-width: 50rem; margin: 0 auto; padding: 1rem }
-table { border-collapse: collapse; width: 100% }
-caption { text-align: left; padding-bottom: 0.5rem }
-th, td { border-bottom: 1px solid #8888; padding: 0.3rem 0.6rem; text-align: left; vertical-align: top }
-tr { break-inside: avoid }
-code { overflow-wrap: anywhere }
-@media print { body { max-width: none; padding: 0; font-size: 10pt } thead { display: table-header-group } }
-";
-
 /// The page.
 pub fn page(table: &PolicyTable) -> String {
     let page = html! {
@@ -23,8 +12,9 @@ pub fn page(table: &PolicyTable) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                link rel="icon" href="data:,";
                 title { "Policy of " (table.study) }
-                style { (maud::PreEscaped(STYLE)) }
+                style { (maud::PreEscaped(emab_report::STYLE)) }
             }
             body {
                 main {
@@ -39,20 +29,22 @@ pub fn page(table: &PolicyTable) -> String {
                         @if let Some(at) = &table.at { " of " (at) }
                         ", hash " code { (table.hash) }
                     }
-                    table {
-                        caption { "What is recommended in each step and state" }
-                        thead { tr {
-                            th scope="col" { "Step" } th scope="col" { "State" } th scope="col" { "Action" }
-                            th scope="col" { "Next state by feedback" }
-                        } }
-                        tbody {
-                            @for row in &table.choices {
-                                tr {
-                                    td { (row.step) } td { (row.state) } td { strong { (row.action) } }
-                                    td {
-                                        @for (i, (feedback, state)) in row.next.iter().enumerate() {
-                                            @if i > 0 { br; }
-                                            (feedback) ": " (state)
+                    div.wide tabindex="0" role="group" aria-label="Table: policy" {
+                        table.data {
+                            caption { "What is recommended in each step and state" }
+                            thead { tr {
+                                th scope="col" { "Step" } th scope="col" { "State" } th scope="col" { "Action" }
+                                th scope="col" { "Next state by feedback" }
+                            } }
+                            tbody {
+                                @for row in &table.choices {
+                                    tr {
+                                        td { (row.step) } td { (row.state) } td { strong { (row.action) } }
+                                        td {
+                                            @for (i, (feedback, state)) in row.next.iter().enumerate() {
+                                                @if i > 0 { br; }
+                                                (feedback) ": " (state)
+                                            }
                                         }
                                     }
                                 }

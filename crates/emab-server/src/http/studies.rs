@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{StatusCode, header};
+use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -15,6 +16,7 @@ use super::response::{ApiResult, json, typed};
 use super::tables::{Form, table_response};
 use super::view::{Discarded, Estimates, StudyList, StudyView};
 use super::{docs_page, policy_page};
+use crate::app::Service;
 use crate::app::tables::{self as app_tables, Table};
 use crate::domain::json::LenientU64;
 use crate::domain::{
@@ -66,25 +68,9 @@ pub async fn list(call: Call<(), Page>) -> ApiResult {
     call.caller.may(Permission::ReadStudy)?;
     let page = &call.query;
     let (limit, after) = (page.limit()?, page.after()?.to_owned());
+    // A bound token must not learn of other studies, nor their number.
     let only = call.caller.token.studies.clone();
-    let heads = call.app.service.read(move |store| match only {
-        None => Ok(store.heads(&after, limit)?),
-        // A bound token must not learn of other studies, nor their number.
-        Some(mut names) => {
-            names.retain(|name| *name > after);
-            names.sort_unstable();
-            names.dedup();
-            let mut heads = Vec::new();
-            for name in names {
-                heads.extend(store.head(&name)?);
-                if heads.len() == limit {
-                    break;
-                }
-            }
-            Ok(heads)
-        }
-    });
-    let heads = heads.await?;
+    let heads = call.app.service.heads(only, &after, limit).await?;
     let last = heads.last().filter(|_| heads.len() == limit);
     let next = last.map(|head| head.name.clone());
     let mut studies = Vec::new();
@@ -278,12 +264,7 @@ pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
         return Err(ApiError::not_possible(what));
     }
     if seq == head.seq {
-        // The answer is written there: it may be long.
-        let answer = service.current_state(study, move |state| {
-            let estimates = Estimates::of(state);
-            (estimates.as_of, estimates_response(&estimates, form))
-        });
-        let (at, answer) = answer.await?;
+        let (at, answer) = current_estimates(service, study, form).await?;
         // Events may have been added since; a request for this event must not see them.
         if as_of.is_none() || at == seq {
             return answer;
@@ -295,6 +276,20 @@ pub async fn estimates(call: Call<String, AsOf>) -> ApiResult {
         Ok(estimates_response(&Estimates::of(state), form))
     });
     past.await?
+}
+
+/// The estimates of the current state, and its event.
+pub async fn current_estimates(
+    service: &Arc<Service>,
+    study: &str,
+    form: Form,
+) -> Result<(u64, ApiResult), ApiError> {
+    // The answer is written there: it may be long.
+    let answer = service.current_state(study, move |state| {
+        let estimates = Estimates::of(state);
+        (estimates.as_of, estimates_response(&estimates, form))
+    });
+    Ok(answer.await?)
 }
 
 fn estimates_response(estimates: &Estimates, form: Form) -> ApiResult {
@@ -323,14 +318,19 @@ pub async fn policy(call: Call) -> ApiResult {
     let table = table.await??;
     let accept = call.headers.get(header::ACCEPT);
     let wants_page = accept.is_some_and(|it| it.to_str().is_ok_and(|it| it.contains("text/html")));
-    if wants_page {
-        let page = policy_page::page(&table);
-        let mut answer = typed(StatusCode::OK, "text/html; charset=utf-8", page);
-        let policy = HeaderValue::from_static(docs_page::POLICY);
-        answer
-            .headers_mut()
-            .insert(header::CONTENT_SECURITY_POLICY, policy);
-        return Ok(answer);
+    match wants_page {
+        true => Ok(printable_policy(&table)),
+        false => json(StatusCode::OK, &table),
     }
-    json(StatusCode::OK, &table)
+}
+
+/// The policy as a page to print.
+pub fn printable_policy(table: &PolicyTable) -> Response {
+    let page = policy_page::page(table);
+    let mut answer = typed(StatusCode::OK, "text/html; charset=utf-8", page);
+    let policy = docs_page::policy();
+    answer
+        .headers_mut()
+        .insert(header::CONTENT_SECURITY_POLICY, policy);
+    answer
 }

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::app::Summary;
 use crate::app::audit::differences::pointers;
+use crate::domain::json::short;
 use crate::domain::{
     Advice, DecidedBy, Decision, EpisodeRecord, Head, Outcome, Rejection, Stamp, Status,
     StoredDecision, Study, StudyChange,
@@ -294,6 +295,12 @@ impl EpisodeView {
             ..EpisodeView::brief(study, episode, blinded)
         })
     }
+}
+
+/// The rejection for an episode that does not exist.
+pub fn no_episode(study: &str, episode: &str) -> Rejection {
+    let episode = short(episode);
+    Rejection::not_found(format!("study `{study}` has no episode `{episode}`"))
 }
 
 /// A list of episodes.

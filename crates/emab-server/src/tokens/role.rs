@@ -50,6 +50,8 @@ pub enum Permission {
     Log,
     /// Metrics of the whole service.
     Metrics,
+    /// List, create, replace and revoke tokens.
+    Tokens,
 }
 
 impl Role {
@@ -117,7 +119,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Admin, operator, viewer, blinded.
-    pub const TABLE: [(Permission, [bool; 4]); 13] = [
+    pub const TABLE: [(Permission, [bool; 4]); 14] = [
         (Permission::CreateStudy, [true, false, false, false]),
         (Permission::CloseStudy, [true, false, false, false]),
         (Permission::Import, [true, false, false, false]),
@@ -131,6 +133,7 @@ pub(super) mod tests {
         (Permission::Estimates, [true, false, true, false]),
         (Permission::Log, [true, false, true, false]),
         (Permission::Metrics, [true, false, true, false]),
+        (Permission::Tokens, [true, false, false, false]),
     ];
 
     #[test]

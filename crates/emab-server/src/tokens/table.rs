@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use emab_problem::json_error;
 use tokio::sync::oneshot;
 
-use super::secret::Hash;
-use super::token::Token;
+use super::token::{Token, TokenKey};
 use super::uses::{EVERY, LastUses, Uses};
 use super::{Check, TokenError, TokenStore};
 use crate::store::{StoreError, TokenRows};
@@ -30,10 +29,11 @@ impl TokenTable {
     pub fn new(rows: Box<dyn TokenRows>) -> TokenTable {
         TokenTable(Mutex::new(rows))
     }
+}
 
-    /// The connection.
-    pub fn into_rows(self) -> Box<dyn TokenRows> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+impl std::fmt::Debug for TokenTable {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("TokenTable")
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) struct Lookup(SyncSender<Question>);
 #[derive(Debug)]
 struct Question {
     /// None asks whether tokens can be read.
-    hash: Option<Hash>,
+    key: Option<TokenKey>,
     reply: oneshot::Sender<Check>,
 }
 
@@ -115,9 +115,9 @@ impl Lookup {
     }
 
     /// Reads a token from the database. The read begins after this call.
-    pub(super) async fn check(&self, hash: Option<Hash>) -> Check {
+    pub(super) async fn check(&self, key: Option<TokenKey>) -> Check {
         let (reply, answer) = oneshot::channel();
-        if self.0.try_send(Question { hash, reply }).is_err() {
+        if self.0.try_send(Question { key, reply }).is_err() {
             return Check::Unavailable("too many requests wait for their token".into());
         }
         let gone = |_| Check::Unavailable("the service is stopping".into());
@@ -152,7 +152,8 @@ fn answer(mut rows: Box<dyn TokenRows>, questions: &Receiver<Question>) {
         {
             batch.push(question);
         }
-        let ids: Vec<String> = batch.iter().flat_map(|it| &it.hash).map(Hash::id).collect();
+        let keys = batch.iter().flat_map(|it| &it.key);
+        let ids: Vec<String> = keys.map(TokenKey::id).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let found = rows.find(&ids);
         match &found {
@@ -163,9 +164,9 @@ fn answer(mut rows: Box<dyn TokenRows>, questions: &Receiver<Question>) {
             _ => {}
         }
         failed = found.is_err();
-        let tokens = found.map(|bodies| by_hash(&bodies, &mut parsed));
-        for Question { hash, reply } in batch {
-            let verdict = verdict(&tokens, hash);
+        let tokens = found.map(|bodies| by_id(&bodies, &mut parsed));
+        for Question { key, reply } in batch {
+            let verdict = verdict(&tokens, key);
             if let Check::Valid(token) = &verdict {
                 uses.record(&token.id, crate::clock::now());
             }
@@ -199,10 +200,10 @@ fn write(rows: &mut dyn TokenRows, uses: LastUses) {
     }
 }
 
-fn by_hash(
+fn by_id(
     bodies: &[String],
     parsed: &mut HashMap<String, Arc<Token>>,
-) -> HashMap<Hash, Arc<Token>> {
+) -> HashMap<String, Arc<Token>> {
     let mut tokens = HashMap::new();
     for body in bodies {
         let token = match parsed.get(body) {
@@ -222,19 +223,21 @@ fn by_hash(
                 }
             },
         };
-        tokens.insert(token.hash.clone(), token);
+        tokens.insert(token.id.clone(), token);
     }
     tokens
 }
 
-fn verdict(tokens: &Result<HashMap<Hash, Arc<Token>>, StoreError>, hash: Option<Hash>) -> Check {
+fn verdict(
+    tokens: &Result<HashMap<String, Arc<Token>>, StoreError>,
+    key: Option<TokenKey>,
+) -> Check {
     let tokens = match tokens {
         Ok(tokens) => tokens,
         Err(error) => return Check::Unavailable(error.to_string()),
     };
-    let known = hash.and_then(|hash| tokens.get(&hash));
-    match known.filter(|token| token.is_active()) {
-        Some(token) => Check::Valid(token.clone()),
+    match key.and_then(|key| key.active(tokens)) {
+        Some(token) => Check::Valid(token),
         None => Check::Invalid,
     }
 }

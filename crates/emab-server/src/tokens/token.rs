@@ -1,5 +1,7 @@
 //! A token without its secret.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use emab_problem::{NAME_RULE, is_name};
@@ -43,6 +45,34 @@ pub struct Token {
     /// The time of its last use, to the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<String>,
+}
+
+/// What a token is looked up by.
+#[derive(Clone, Debug)]
+pub(super) enum TokenKey {
+    /// The hash of its secret.
+    Secret(Hash),
+    /// Its id, for a session.
+    Id(String),
+}
+
+impl TokenKey {
+    pub(super) fn id(&self) -> String {
+        match self {
+            TokenKey::Secret(hash) => hash.id(),
+            TokenKey::Id(id) => id.clone(),
+        }
+    }
+
+    /// The token among these, by id, if it is active.
+    pub(super) fn active(&self, tokens: &HashMap<String, Arc<Token>>) -> Option<Arc<Token>> {
+        let token = tokens.get(&self.id()).filter(|token| token.is_active());
+        let token = token.filter(|token| match self {
+            TokenKey::Secret(hash) => token.hash == *hash,
+            TokenKey::Id(_) => true,
+        });
+        token.cloned()
+    }
 }
 
 /// A token to be created.
@@ -118,7 +148,7 @@ impl Token {
     }
 
     /// Whether another reading of it grants the same: all but the last use is equal.
-    pub(super) fn is_unchanged(&self, other: &Token) -> bool {
+    pub(crate) fn is_unchanged(&self, other: &Token) -> bool {
         let used = other.used.clone();
         Token {
             used,
@@ -270,8 +300,11 @@ impl Token {
     pub fn may(&self, permission: Permission, study: Option<&str>) -> bool {
         let sees = match study {
             Some(study) => self.may_see(study),
-            // Metrics cover all studies, and a bound token may only see some.
-            None => self.studies.is_none() || permission != Permission::Metrics,
+            // Metrics and tokens cover all studies, and a bound token may only see some.
+            None => {
+                let covers_all = matches!(permission, Permission::Metrics | Permission::Tokens);
+                self.studies.is_none() || !covers_all
+            }
         };
         sees && self.role.may(permission)
     }

@@ -9,17 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::file::TokenFile;
-use super::secret::Hash;
-use super::token::Token;
+use super::token::{Token, TokenKey};
 use super::uses::{EVERY as EVERY_USE, Uses};
 use super::{Check, TokenError};
 
 /// The time between two looks at the file.
 const EVERY: Duration = Duration::from_secs(1);
 
-type Known = HashMap<Hash, Arc<Token>>;
+type Known = HashMap<String, Arc<Token>>;
 
-/// The tokens of a file by secret.
+/// The tokens of a file by id.
 #[derive(Debug)]
 pub(super) struct WatchedFile {
     file: TokenFile,
@@ -70,17 +69,29 @@ impl WatchedFile {
         })
     }
 
-    /// Checks the hash of a secret.
-    pub(super) fn check(&self, hash: &Hash) -> Check {
+    /// Checks the key of a token.
+    pub(super) fn check(&self, key: &TokenKey) -> Check {
         self.refresh();
-        match self.find(hash) {
+        match self.find(key) {
             Check::Invalid => {
                 // It may have been created a moment ago.
                 self.look();
-                self.find(hash)
+                self.find(key)
             }
             found => found,
         }
+    }
+
+    /// The same, with the file as it is now.
+    pub(super) fn check_now(&self, key: &TokenKey) -> Check {
+        let seen = self.seen.lock();
+        self.look_again(&mut seen.unwrap_or_else(PoisonError::into_inner));
+        self.find(key)
+    }
+
+    /// The file, to change its tokens.
+    pub(super) fn place(&self) -> TokenFile {
+        self.file.clone()
     }
 
     /// Whether the file can be used.
@@ -94,12 +105,11 @@ impl WatchedFile {
         known.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn find(&self, hash: &Hash) -> Check {
+    fn find(&self, key: &TokenKey) -> Check {
         let Some(known) = self.known() else {
             return Check::NoFile;
         };
-        let token = known.get(hash).filter(|token| token.is_active());
-        token.map_or(Check::Invalid, |token| Check::Valid(token.clone()))
+        key.active(&known).map_or(Check::Invalid, Check::Valid)
     }
 
     /// Records the use of a token.
@@ -163,10 +173,13 @@ impl WatchedFile {
 
     /// Reads the file if it has changed.
     fn look(&self) {
-        // Another thread is looking.
-        let Ok(mut seen) = self.seen.try_lock() else {
-            return;
-        };
+        // Otherwise another thread is looking.
+        if let Ok(mut seen) = self.seen.try_lock() {
+            self.look_again(&mut seen);
+        }
+    }
+
+    fn look_again(&self, seen: &mut Result<Stamp, String>) {
         let now = fs::metadata(self.file.path());
         if now.is_ok_and(|meta| *seen == Ok(stamp(&meta))) {
             return;
@@ -202,7 +215,7 @@ impl Drop for WatchedFile {
 }
 
 fn index(tokens: Vec<Token>) -> Known {
-    let entry = |token: Token| (token.hash.clone(), Arc::new(token));
+    let entry = |token: Token| (token.id.clone(), Arc::new(token));
     tokens.into_iter().map(entry).collect()
 }
 
@@ -213,6 +226,8 @@ fn millis(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+
+    use super::super::secret::Hash;
 
     use super::super::{NewToken, Role, Secret, TokenStore};
     use super::*;
@@ -235,7 +250,7 @@ mod tests {
     }
 
     fn check(tokens: &WatchedFile, secret: &Secret) -> Check {
-        tokens.check(&Hash::of(secret.reveal()).unwrap())
+        tokens.check(&TokenKey::Secret(Hash::of(secret.reveal()).unwrap()))
     }
 
     fn name(check: Check) -> String {

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use emab_server::app::metrics::Metrics;
+use emab_server::console;
 use emab_server::http::rate_limit::RateLimiter;
-use emab_server::http::{App, Rates, app, document};
+use emab_server::http::{App, Rates, document};
 use emab_server::tokens::Tokens;
 use emab_server::transport::Limits;
 use support::TestServer;
@@ -81,7 +82,7 @@ async fn openapi_tools_find_no_undocumented_answer() {
     };
     let tokens = Tokens::watch(server.tokens.path()).unwrap();
     let metrics = Metrics::default();
-    let router = app(App::new(server.service.clone(), tokens, rates, metrics));
+    let router = console::app(App::new(server.service.clone(), tokens, rates, metrics));
     let running = Running::start(router, Limits::default(), None).await;
     let mut command = Command::new(schemathesis);
     command

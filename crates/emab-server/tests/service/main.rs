@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod audit;
+mod console;
 mod earlier_stores;
 mod hostile_input;
 mod openapi;

@@ -84,7 +84,7 @@ impl Large {
 }
 
 /// A line of an import: an episode of one step.
-fn past_episode(number: u64, rng: &mut Rng) -> String {
+pub(super) fn past_episode(number: u64, rng: &mut Rng) -> String {
     let study = &STUDIES[0];
     let (action, feedback) = (rng.name(study.actions), rng.name(study.feedbacks));
     let reward = rng.below(1000) as f64 / 1000.0;

@@ -8,6 +8,7 @@ mod drift;
 mod large;
 mod machine;
 mod outage;
+mod pages;
 mod soak;
 mod story;
 
@@ -35,6 +36,7 @@ pub use disk_full::DiskFull;
 pub use drift::Drift;
 pub use large::Large;
 pub use outage::Outage;
+pub use pages::Pages;
 pub use soak::Soak;
 pub use story::Story;
 

@@ -120,8 +120,8 @@ pub fn inner(document: Document<'_>, schema: &Value, depth: usize) -> Markup {
         @for (key, words) in [("allOf", "All of"), ("oneOf", "One of"), ("anyOf", "Any of")] {
             @let choices: Vec<&Value> = schema[key].as_array().into_iter().flatten().collect();
             @if choices.iter().any(|it| it["properties"].is_object() || !it["description"].is_null()) {
-                p.choice { (words) }
-                ul.choices {
+                p.choice-of { (words) }
+                ul {
                     @for choice in choices {
                         li {
                             span.type { (line(document, choice)) }

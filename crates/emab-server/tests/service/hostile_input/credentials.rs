@@ -74,7 +74,8 @@ async fn health_and_documentation_need_no_token() {
 
 #[tokio::test]
 async fn limits_the_rate_of_each_token() {
-    use emab_server::http::{App, Rates, app};
+    use emab_server::console;
+    use emab_server::http::{App, Rates};
     use emab_server::tokens::Tokens;
     use tower::ServiceExt;
 
@@ -82,7 +83,7 @@ async fn limits_the_rate_of_each_token() {
     let tokens = Tokens::watch(server.tokens.path()).unwrap();
     let metrics = emab_server::app::metrics::Metrics::default();
     let service = server.service.clone();
-    let router = app(App::new(service, tokens, Rates::new(3), metrics));
+    let router = console::app(App::new(service, tokens, Rates::new(3), metrics));
     let ask = |token: &str| {
         let request = request(token, "GET", "/v1/studies", &[], "");
         router.clone().oneshot(request)

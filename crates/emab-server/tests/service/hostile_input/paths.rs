@@ -70,7 +70,7 @@ async fn rejects_invalid_names() {
 #[tokio::test]
 async fn unknown_paths_are_not_found() {
     let fixture = Fixture::new().await;
-    for path in "/ // /v1 /v1/ /v1/studies/ /v1/studies//episodes /v1/studies/clinic/ /v1/studies/clinic/episodes/ \
+    for path in "// /v1 /v1/ /v1/studies/ /v1/studies//episodes /v1/studies/clinic/ /v1/studies/clinic/episodes/ \
          /v1/studies/clinic/episodes/open/ /v1/studies/clinic/episodes/open/outcome \
          /v1/studies/clinic/episodes/open/decisions/1 /v1/studies/clinic: /v1/studies/clinic:destroy \
          /v1/studies/clinic:export: /v1/studies/clinic/~export \

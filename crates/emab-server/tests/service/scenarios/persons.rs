@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use axum::http::Request;
-use emab_server::http::{Peer, PersonHeader, app};
+use emab_server::console;
+use emab_server::http::{Peer, PersonHeader};
 use emab_server::tokens::{NewToken, Role, TokenStore};
 use serde_json::{Value, json};
 
@@ -106,7 +107,7 @@ async fn a_trusted_proxy_names_the_person() {
     let proxies = vec!["10.0.0.1".parse().unwrap()];
     let header = PersonHeader::new("X-Forwarded-User", proxies).unwrap();
     parts.person_header = Some(header.into());
-    let router = app(parts);
+    let router = console::app(parts);
     let send = async |peer: &str, person: &str, id: &str| {
         let headers = [
             ("content-type", "application/json"),

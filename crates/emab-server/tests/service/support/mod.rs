@@ -19,7 +19,8 @@ use axum::http::{Request, StatusCode};
 use emab_server::app::checkpoint::Checkpoints;
 use emab_server::app::metrics::Metrics;
 use emab_server::app::service::Service;
-use emab_server::http::{App, Rates, app};
+use emab_server::console;
+use emab_server::http::{App, Rates};
 use emab_server::store::Backend;
 use emab_server::store::sqlite::Sqlite;
 use emab_server::tokens::{NewToken, Role, TokenFile, TokenStore, TokenTable, Tokens};
@@ -250,13 +251,14 @@ impl TestServer {
             Some(rows) => {
                 let table = TokenTable::new(rows);
                 table.import(&tokens).unwrap();
-                Tokens::look_up(table.into_rows())
+                let reading = backend.tokens().unwrap().unwrap();
+                Tokens::look_up(reading, table)
             }
             None => Tokens::watch(tokens.path()),
         };
         let service = Service::start(backend, metrics.clone(), checkpoints).unwrap();
         let parts = App::new(service.clone(), watched.unwrap(), Rates::new(0), metrics);
-        let router = app(parts.clone());
+        let router = console::app(parts.clone());
         Arc::new(TestServer {
             folder,
             service,

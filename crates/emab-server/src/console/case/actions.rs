@@ -1,0 +1,230 @@
+//! What the forms of a case do: each becomes a command, as a call of the API does.
+
+use super::{Case, show};
+use crate::console::form::{Fields, REQUEST, Rejected};
+use crate::console::layout::go_to;
+use crate::console::study::{is_rejection, submit};
+use crate::console::visit::{PageResult, Visit};
+use crate::domain::json::{LenientU64, Name, short};
+use crate::domain::{
+    Abandon, Amend, AmendStep, Command, Fallback, GiveOutcome, PolicyReference, Stop, Tell,
+    VoidEpisode,
+};
+use crate::http::error::ApiError;
+use crate::tokens::Permission;
+
+type CaseVisit = Visit<(String, String)>;
+
+pub async fn tell(visit: CaseVisit) -> PageResult {
+    act(visit, Permission::Act, "tell", |id, form, _| {
+        let policy = policy(form)?;
+        let tell = Tell {
+            step: LenientU64(step(form)?),
+            action: required(form, "action")?,
+            feedback: required(form, "feedback")?,
+            reason: form.given("reason"),
+            decided_by: policy.as_ref().map(|_| Fallback::Fallback),
+            policy,
+            request: form.given(REQUEST),
+        };
+        Ok(Command::Tell(id, tell))
+    })
+    .await
+}
+
+pub async fn stop(visit: CaseVisit) -> PageResult {
+    act(visit, Permission::Act, "stop", |id, form, _| {
+        let policy = policy(form)?;
+        let stop = Stop {
+            step: LenientU64(step(form)?),
+            reason: form.given("reason"),
+            decided_by: policy.as_ref().map(|_| Fallback::Fallback),
+            policy,
+            request: form.given(REQUEST),
+        };
+        Ok(Command::Stop(id, stop))
+    })
+    .await
+}
+
+pub async fn abandon(visit: CaseVisit) -> PageResult {
+    act(visit, Permission::Act, "abandon", |id, form, _| {
+        let (reason, request) = (form.get("reason").into(), form.given(REQUEST));
+        Ok(Command::Abandon(id, Abandon { reason, request }))
+    })
+    .await
+}
+
+pub async fn void(visit: CaseVisit) -> PageResult {
+    act(visit, Permission::Amend, "void", |id, form, _| {
+        let (reason, request) = (form.get("reason").into(), form.given(REQUEST));
+        Ok(Command::Void(id, VoidEpisode { reason, request }))
+    })
+    .await
+}
+
+pub async fn give_outcome(visit: CaseVisit) -> PageResult {
+    let blinded = visit.caller.is_blinded();
+    act(visit, Permission::Act, "outcome", |id, form, case| {
+        let steps = case.view.step;
+        let given = GiveOutcome {
+            costs: Some(numbers(form, "cost", steps.saturating_sub(1))?),
+            rewards: Some(numbers(form, "reward", steps)?),
+            last: form.ticked("final"),
+            outlier: form.ticked("outlier"),
+            reason: form.given("reason"),
+            request: form.given(REQUEST),
+            blinded,
+        };
+        Ok(Command::GiveOutcome(id, given))
+    })
+    .await
+}
+
+pub async fn amend(visit: CaseVisit) -> PageResult {
+    act(visit, Permission::Amend, "amend", |id, form, case| {
+        let known = case.view.outcome.clone().unwrap_or_default();
+        let amend = Amend {
+            costs: Some(changed(form, "cost", &known.costs)?),
+            rewards: Some(changed(form, "reward", &known.rewards)?),
+            reason: form.get("reason").into(),
+            outlier: form.ticked("outlier"),
+            request: form.given(REQUEST),
+        };
+        Ok(Command::Amend(id, amend))
+    })
+    .await
+}
+
+pub async fn amend_step(visit: Visit<(String, String, u64)>) -> PageResult {
+    let (study, episode, step) = visit.path.clone();
+    let visit = visit.at((study, episode));
+    let form = format!("amend-step-{step}");
+    act(visit, Permission::Amend, &form, |id, form, _| {
+        let amend = AmendStep {
+            action: form.given("action").map(Name::Text),
+            feedback: form.given("feedback").map(Name::Text),
+            reason: form.get("reason").into(),
+            request: form.given(REQUEST),
+        };
+        Ok(Command::AmendStep(id, step, amend))
+    })
+    .await
+}
+
+/// Submits the command of a form, and shows the case: with what was recorded, or with the form and why it was rejected.
+async fn act(
+    visit: CaseVisit,
+    permission: Permission,
+    form: &str,
+    command: impl FnOnce(String, &Fields, &Case) -> Result<Command, ApiError>,
+) -> PageResult {
+    let (study, episode) = &visit.path;
+    visit.caller.may_in(permission, study)?;
+    let case = Case::read(&visit, study, episode).await?;
+    let done = match command(episode.clone(), &visit.form, &case) {
+        Ok(command) => submit(&visit, study, command).await.map(drop),
+        Err(error) => Err(error),
+    };
+    match done {
+        Ok(()) => {
+            let note = if form.starts_with("amend-step") {
+                "amend-step"
+            } else {
+                form
+            };
+            let address = format!("{}studies/{study}/cases/{episode}?note={note}", visit.root);
+            Ok(go_to(&address))
+        }
+        Err(error) if is_rejection(&error) => {
+            let rejected = Rejected {
+                form,
+                typed: &visit.form,
+                error: &error,
+            };
+            show(&visit, study, episode, Some(rejected)).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn required(form: &Fields, name: &str) -> Result<Name, ApiError> {
+    let given = form.given(name).map(Name::Text);
+    given.ok_or_else(|| ApiError::not_possible(format!("choose the {name}")).at(format!("/{name}")))
+}
+
+fn step(form: &Fields) -> Result<u64, ApiError> {
+    let step = form.get("step").parse().ok().filter(|step| *step > 0);
+    step.ok_or_else(|| ApiError::malformed("the form names no step; reload the page").at("/step"))
+}
+
+/// The table of the policy that a choice was made from, if the form names one.
+fn policy(form: &Fields) -> Result<Option<PolicyReference>, ApiError> {
+    let (as_of, hash) = (form.get("policy-as-of"), form.get("policy-hash"));
+    if as_of.is_empty() && hash.is_empty() {
+        return Ok(None);
+    }
+    let wrong = |_| {
+        let what = format!(
+            "the event of the policy is a number, as on the print, got `{}`",
+            short(as_of)
+        );
+        ApiError::not_possible(what).at("/policy/as_of")
+    };
+    let as_of = as_of.parse().map_err(wrong)?;
+    let hash = hash.to_ascii_lowercase();
+    Ok(Some(PolicyReference { as_of, hash }))
+}
+
+/// The numbers of fields such as `cost-1`; none for an empty one.
+fn numbers(form: &Fields, kind: &str, count: usize) -> Result<Vec<Option<f64>>, ApiError> {
+    let fields = (0..count).map(|i| {
+        let text = form.get(&format!("{kind}-{}", i + 1));
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let number = number(text);
+        number.map(Some).ok_or_else(|| {
+            let what = format!(
+                "the {kind} of step {} is `{}`, which is not a number",
+                i + 1,
+                short(text)
+            );
+            ApiError::not_possible(what).at(format!("/{kind}s/{i}"))
+        })
+    });
+    fields.collect()
+}
+
+/// The numbers of fields that show the known ones; none for one that was not changed.
+fn changed(form: &Fields, kind: &str, known: &[Option<f64>]) -> Result<Vec<Option<f64>>, ApiError> {
+    let given = numbers(form, kind, known.len())?;
+    let pairs = given.into_iter().zip(known);
+    let changed = pairs.map(|(given, known)| given.filter(|_| given != *known));
+    Ok(changed.collect())
+}
+
+/// A number with a point or a comma before its fraction.
+pub fn number(text: &str) -> Option<f64> {
+    let text = text.replace('\u{2212}', "-");
+    let text = match (text.matches(',').count(), text.contains('.')) {
+        (1, false) => text.replace(',', "."),
+        _ => text,
+    };
+    text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_a_point_or_a_comma() {
+        for (text, value) in [("0.5", 0.5), ("0,5", 0.5), ("−1", -1.0), ("1e-3", 0.001)] {
+            assert_eq!(number(text), Some(value), "{text}");
+        }
+        for text in ["", "abc", "1,234.5", "1,2,3", "inf", "NaN", "1e999"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+}

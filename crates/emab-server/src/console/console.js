@@ -1,0 +1,158 @@
+// Comfort for the pages of the console, which also work without it: pages refresh when something changes, a form that
+// cannot be sent keeps what was typed, times are shown in the reader's zone.
+"use strict";
+
+const page = new DOMParser();
+let changed = false; // whether something was typed since the page was shown
+let stream = null;
+let reload = null; // the timer of a page whose content changes without an event
+
+function say(text) {
+  const place = document.getElementById("connection");
+  if (place) place.textContent = text ? ` ${text}` : "";
+}
+
+function localTimes() {
+  for (const it of document.querySelectorAll("time[datetime]:not([title])")) {
+    const time = new Date(it.dateTime);
+    if (isNaN(time)) continue;
+    it.title = it.textContent;
+    it.textContent = time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  }
+}
+
+// Shows another version of the page, or another page.
+function show(text, url, focus) {
+  const next = page.parseFromString(text, "text/html");
+  const open = new Set([...document.querySelectorAll("details[open] > summary")].map((it) => it.textContent));
+  document.title = next.title;
+  document.body.replaceWith(next.body);
+  if (url && url !== location.href) history.pushState(null, "", url);
+  if (!focus) {
+    for (const it of document.querySelectorAll("details > summary")) {
+      if (open.has(it.textContent)) it.parentElement.open = true;
+    }
+  }
+  changed = false;
+  begin();
+  if (focus) {
+    const target = document.querySelector("[role=alert], [role=status]:not(#connection), [autofocus]") ?? document.querySelector("main");
+    target.tabIndex = target.tabIndex < 0 ? -1 : target.tabIndex;
+    target.focus();
+    scrollTo(0, 0);
+  }
+}
+
+async function refresh() {
+  const field = document.activeElement?.closest("input, select, textarea, button");
+  if (changed || (field && field.closest("form"))) {
+    say("There is news: reload the page to see it.");
+    return;
+  }
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (answer.ok && !changed) show(await answer.text(), null, false);
+  } catch {
+    say("Not connected: this page may be out of date.");
+  }
+}
+
+function follow() {
+  const address = document.querySelector("main[data-updates]")?.dataset.updates;
+  stream?.close();
+  stream = null;
+  // A hidden page holds no connection: browsers allow few of them.
+  if (!address || document.hidden) return;
+  stream = new EventSource(address);
+  stream.onopen = () => say("");
+  stream.onmessage = refresh;
+  stream.onerror = () => {
+    say("Not connected: this page may be out of date.");
+    // A browser does not try again after an answer that is not a stream.
+    if (stream?.readyState === EventSource.CLOSED) setTimeout(follow, 5000);
+  };
+}
+
+async function send(form, button) {
+  const fields = new URLSearchParams(new FormData(form, button));
+  const buttons = form.querySelectorAll("button");
+  buttons.forEach((it) => (it.disabled = true));
+  try {
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: fields, headers: { Accept: "text/html" } });
+    show(await answer.text(), answer.redirected ? answer.url : null, true);
+  } catch {
+    buttons.forEach((it) => (it.disabled = false));
+    const old = form.querySelector("[role=alert]");
+    const alert = old ?? document.createElement("p");
+    alert.className = "error";
+    alert.setAttribute("role", "alert");
+    alert.textContent = "The service cannot be reached. What you typed is kept: send it again. Sending it twice is harmless.";
+    if (!old) form.prepend(alert);
+  }
+}
+
+// Checks a form while it is typed: shows what the button that checks it would show.
+const check = { timer: 0, last: null };
+function checkSoon(form) {
+  clearTimeout(check.timer);
+  check.timer = setTimeout(async () => {
+    check.last?.abort();
+    check.last = new AbortController();
+    const request = { method: "POST", body: new FormData(form), headers: { Accept: "text/html" }, signal: check.last.signal };
+    try {
+      const next = page.parseFromString(await (await fetch(form.dataset.check, request)).text(), "text/html");
+      for (const id of ["found", "preview"]) {
+        const found = next.getElementById(id);
+        if (found) document.getElementById(id)?.replaceChildren(...found.childNodes);
+      }
+    } catch {
+      // The next input or the button checks it again.
+    }
+  }, 500);
+}
+
+// The arrow keys move between the cases of a list.
+function move(event, step) {
+  const links = [...document.querySelectorAll(".cases tbody th a")];
+  const at = links.indexOf(document.activeElement);
+  if (at < 0 || !links[at + step]) return;
+  event.preventDefault();
+  links[at + step].focus();
+}
+
+function begin() {
+  localTimes();
+  // Browsers copy on pages of a secure connection or of this machine only.
+  for (const it of document.querySelectorAll("button[data-copy][hidden]")) it.hidden = !navigator.clipboard;
+  follow();
+  clearTimeout(reload);
+  const running = document.querySelector("[data-reload]");
+  if (running) reload = setTimeout(refresh, 1000 * running.dataset.reload);
+}
+
+document.addEventListener("input", (event) => {
+  changed = true;
+  const form = event.target.closest("form[data-check]");
+  if (form) checkSoon(form);
+});
+document.addEventListener("visibilitychange", follow);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "ArrowDown") move(event, 1);
+  if (event.key === "ArrowUp") move(event, -1);
+});
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  say("Copied.");
+});
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  // A field named `action` hides the property. Signing in and out changes cookies, and files are sent by the browser.
+  const [method, action] = ["method", "action"].map((name) => form.getAttribute(name));
+  if (method !== "post" || form.hasAttribute("enctype") || /sign-(in|out)$/.test(action)) return;
+  event.preventDefault();
+  send(form, event.submitter);
+});
+addEventListener("popstate", () => location.reload());
+begin();

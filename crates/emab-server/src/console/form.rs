@@ -1,0 +1,264 @@
+//! Forms: the fields that a page or a URL carries, and the parts of which forms are made.
+
+use std::convert::Infallible;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use emab_problem::hex;
+use emab_report::inline;
+use maud::{Markup, html};
+
+use crate::http::body::{MAX_BODY, bytes_of_any_type};
+use crate::http::error::ApiError;
+
+/// The fields of a form or a query, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// Parses `application/x-www-form-urlencoded`.
+    pub fn parse(text: &[u8]) -> Fields {
+        let pairs = form_urlencoded::parse(text).into_owned();
+        let pairs = pairs.map(|(name, value)| (name, unix_lines(&value)));
+        Fields(pairs.collect())
+    }
+
+    /// Parses `multipart/form-data`, the type of forms with files. A file is a field with its text; bytes that are not UTF-8
+    /// become U+FFFD, as in the other type.
+    async fn parse_multipart(boundary: String, bytes: Bytes) -> Result<Fields, ApiError> {
+        let wrong =
+            |error: multer::Error| ApiError::malformed(format!("the form cannot be read: {error}"));
+        let body = tokio_stream::once(Ok::<_, Infallible>(bytes));
+        let mut parts = multer::Multipart::new(body, boundary);
+        let mut fields = Fields::default();
+        while let Some(part) = parts.next_field().await.map_err(wrong)? {
+            let name = part.name().unwrap_or_default().to_owned();
+            let bytes = part.bytes().await.map_err(wrong)?;
+            fields.push(name, unix_lines(&String::from_utf8_lossy(&bytes)));
+        }
+        Ok(fields)
+    }
+
+    /// The value of a field without spaces at its ends; empty if it is missing.
+    pub fn get(&self, name: &str) -> &str {
+        self.get_untrimmed(name).trim()
+    }
+
+    /// The value of a field as it was sent; empty if it is missing.
+    pub fn get_untrimmed(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(field, _)| field == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// The value of a field, if it is not empty.
+    pub fn given(&self, name: &str) -> Option<String> {
+        Some(self.get(name))
+            .filter(|it| !it.is_empty())
+            .map(Into::into)
+    }
+
+    /// Whether a box was ticked.
+    pub fn ticked(&self, name: &str) -> bool {
+        !self.get(name).is_empty()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+
+    pub fn push(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.0.push((name.into(), value.into()));
+    }
+}
+
+/// Browsers send CR LF for a new line.
+fn unix_lines(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+/// The largest form of a route, in bytes, as a request extension; [`MAX_BODY`] without it.
+#[derive(Clone, Copy, Debug)]
+pub struct FormLimit(pub usize);
+
+/// The fields of a form that was sent.
+pub async fn read_form(headers: &HeaderMap, body: Body) -> Result<Fields, ApiError> {
+    read_form_up_to(MAX_BODY, headers, body).await
+}
+
+/// The fields of a form of at most this many bytes.
+pub async fn read_form_up_to(
+    max: usize,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Fields, ApiError> {
+    let bytes = bytes_of_any_type(headers, body, max).await?;
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    match multer::parse_boundary(kind) {
+        Ok(boundary) => Fields::parse_multipart(boundary, bytes).await,
+        Err(_) => Ok(Fields::parse(&bytes)),
+    }
+}
+
+/// The name of the field with the id of a request.
+pub const REQUEST: &str = "request";
+
+/// A hidden field with a new id: a form that is sent twice is one request.
+pub fn request_id() -> Markup {
+    let mut bytes = [0; 16];
+    let id = getrandom::fill(&mut bytes).is_ok().then(|| hex(&bytes));
+    html! { @if let Some(id) = id { input type="hidden" name=(REQUEST) value=(id); } }
+}
+
+/// A form as it was typed, and why it was rejected.
+#[derive(Clone, Copy, Debug)]
+pub struct Rejected<'a> {
+    /// The form, by its address.
+    pub form: &'a str,
+    pub typed: &'a Fields,
+    pub error: &'a ApiError,
+}
+
+/// What a form shows in its fields: the values that were typed if it was rejected, or else the given ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a>(pub Option<Rejected<'a>>);
+
+impl<'a> Values<'a> {
+    /// The values of one form.
+    pub fn of(rejected: Option<Rejected<'a>>, form: &str) -> Values<'a> {
+        Values(rejected.filter(|it| it.form == form))
+    }
+
+    pub fn or(&self, name: &str, value: &'a str) -> &'a str {
+        self.0.map_or(value, |it| it.typed.get(name))
+    }
+
+    pub fn get(&self, name: &str) -> &'a str {
+        self.or(name, "")
+    }
+
+    pub fn ticked(&self, name: &str) -> bool {
+        self.0.is_some_and(|it| it.typed.ticked(name))
+    }
+
+    /// Whether the form was rejected.
+    pub fn rejected(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// A text field with its label; `hint` describes what is expected.
+pub fn text_field(
+    (id, name): (&str, &str),
+    label: &str,
+    value: &str,
+    hint: Option<&str>,
+    required: bool,
+) -> Markup {
+    let hint_id = format!("{id}-hint");
+    html! {
+        div.field {
+            label for=(id) { (label) }
+            @if let Some(hint) = hint { p.hint id=(hint_id) { (inline(hint)) } }
+            input type="text" id=(id) name=(name) value=(value) autocomplete="off" maxlength="2000"
+                aria-describedby=[hint.map(|_| &hint_id)] required[required];
+        }
+    }
+}
+
+/// The largest numbers of options that are shown as boxes, and in a list. With more, the name is typed.
+const BOXES: usize = 8;
+const LIST: usize = 300;
+
+/// A choice of one name.
+pub fn choose(
+    (id, name): (&str, &str),
+    legend: &str,
+    options: impl ExactSizeIterator<Item = String>,
+    chosen: &str,
+) -> Markup {
+    if options.len() > LIST {
+        return text_field((id, name), legend, chosen, None, true);
+    }
+    if options.len() > BOXES {
+        return html! {
+            div.field {
+                label for=(id) { (legend) }
+                select id=(id) name=(name) required {
+                    @if chosen.is_empty() { option value="" { "Choose one" } }
+                    @for option in options { option value=(option) selected[option == chosen] { (option) } }
+                }
+            }
+        };
+    }
+    html! {
+        fieldset {
+            legend { (legend) }
+            @for (i, option) in options.enumerate() {
+                @let box_id = format!("{id}-{i}");
+                div.choice {
+                    input type="radio" id=(box_id) name=(name) value=(option) checked[option == chosen] required;
+                    label for=(box_id) { bdi { (option) } }
+                }
+            }
+        }
+    }
+}
+
+/// A box to tick.
+pub fn tick_box((id, name): (&str, &str), label: &str, ticked: bool) -> Markup {
+    html! {
+        div.choice {
+            input type="checkbox" id=(id) name=(name) value="yes" checked[ticked];
+            label for=(id) { (label) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_fields_of_any_bytes() {
+        let fields = Fields::parse(b"a=1+2&b=%C3%A9%0D%0A&a=3&=&c&%FF=%FF");
+        assert_eq!(fields.get("a"), "1 2");
+        assert_eq!(fields.get("b"), "é");
+        assert_eq!((fields.get("c"), fields.given("c")), ("", None));
+        assert!(fields.ticked("a") && !fields.ticked("z"));
+    }
+
+    #[tokio::test]
+    async fn reads_forms_with_files() {
+        let read = |kind: &str, body: &'static [u8]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::CONTENT_TYPE, kind.parse().unwrap());
+            async move { read_form_up_to(200, &headers, Body::from(body)).await }
+        };
+        let kind = "multipart/form-data; boundary=x";
+        let body = b"--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n b \r\n\
+            --x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"\"\r\n\r\n1\r\n\xff\r\n--x--\r\n";
+        let fields = read(kind, body).await.unwrap();
+        assert_eq!((fields.get("a"), fields.get_untrimmed("a")), ("b", " b "));
+        assert_eq!(fields.get("f"), "1\n\u{fffd}");
+        for wrong in [&b""[..], b"a=1", b"--x\r\n", &body[..60]] {
+            assert_eq!(
+                read(kind, wrong).await.unwrap_err().status,
+                400,
+                "{wrong:?}"
+            );
+        }
+        assert_eq!(read(kind, &[0; 201]).await.unwrap_err().status, 413);
+        let plain = read("application/x-www-form-urlencoded", b"a=1")
+            .await
+            .unwrap();
+        assert_eq!(plain.get("a"), "1");
+    }
+}

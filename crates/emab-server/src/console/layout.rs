@@ -1,0 +1,246 @@
+//! What all pages share: the frame with navigation, the state that a page shows, and the headers of the response.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use emab_report::inline;
+use maud::{DOCTYPE, Markup, html};
+
+use super::assets;
+use super::form::Rejected;
+use super::visit::Visit;
+use crate::domain::Head;
+use crate::http::response::typed;
+use crate::tokens::Permission;
+
+/// The `Content-Security-Policy` of all pages: nothing from elsewhere, no script or style in the page itself.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The main pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    Studies,
+    Worklist,
+    NewStudy,
+    People,
+}
+
+/// The pages of a study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tab {
+    Overview,
+    Cases,
+    Policy,
+    Progress,
+    Log,
+}
+
+/// The state that a page shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AsOf {
+    /// The number of the last event, and its time if it is known.
+    pub seq: u64,
+    pub at: Option<String>,
+}
+
+impl AsOf {
+    pub fn of(head: &Head) -> AsOf {
+        AsOf {
+            seq: head.seq,
+            at: head.details.at.clone(),
+        }
+    }
+}
+
+/// A page around its content.
+pub struct Page<'a> {
+    pub title: String,
+    pub section: Option<Section>,
+    /// The study, its page and the event that the page shows.
+    pub study: Option<(&'a str, Tab, AsOf)>,
+    /// A form that was rejected.
+    pub rejected: Option<Rejected<'a>>,
+}
+
+impl<'a> Page<'a> {
+    pub fn new(title: impl Into<String>, section: Section) -> Page<'a> {
+        Page {
+            title: title.into(),
+            section: Some(section),
+            study: None,
+            rejected: None,
+        }
+    }
+
+    pub fn of_study(title: impl Into<String>, study: &'a str, tab: Tab, as_of: AsOf) -> Page<'a> {
+        Page {
+            title: title.into(),
+            section: None,
+            study: Some((study, tab, as_of)),
+            rejected: None,
+        }
+    }
+
+    pub fn rejected(mut self, rejected: Option<Rejected<'a>>) -> Page<'a> {
+        self.rejected = rejected;
+        self
+    }
+
+    /// The response with the page.
+    pub fn show<P>(&self, visit: &Visit<P>, content: &Markup) -> Response {
+        let root = &visit.root;
+        let updates = match (&self.study, self.section) {
+            (Some((study, _, as_of)), _) => {
+                Some(format!("{root}updates?study={study}&after={}", as_of.seq))
+            }
+            // They show no events, and a new secret must not be replaced by the next version of the page.
+            (None, Some(Section::NewStudy | Section::People)) => None,
+            (None, _) => Some(format!("{root}updates")),
+        };
+        let body = html! {
+            (self.header(visit))
+            main id="main" data-updates=[updates] tabindex="-1" {
+                @if let Some((study, tab, _)) = &self.study { (study_links(visit, study, *tab)) }
+                h1 { (self.title) }
+                @if let Some(rejected) = self.rejected { (error_summary(rejected)) }
+                (content)
+            }
+            (self.footer(root))
+        };
+        // Also with a form that was rejected: it is a page for people, and browsers report other statuses as faults.
+        document(200, root, &self.title, &body)
+    }
+
+    fn header<P>(&self, visit: &Visit<P>) -> Markup {
+        let (root, caller) = (&visit.root, &visit.caller);
+        let link = |section: Section, to: &str, text: &str| {
+            let current = (self.section == Some(section)).then_some("page");
+            html! { li { a href={ (root) (to) } aria-current=[current] { (text) } } }
+        };
+        html! {
+            header.bar {
+                a.skip href="#main" { "Skip to the content" }
+                a.home href=(root) { "emab" }
+                nav aria-label="Main" {
+                    ul {
+                        (link(Section::Studies, "", "Studies"))
+                        (link(Section::Worklist, "worklist", "Worklist"))
+                        @if caller.has(Permission::CreateStudy) { (link(Section::NewStudy, "new-study", "New study")) }
+                        @if caller.token.may(Permission::Tokens, None) { (link(Section::People, "people", "People and tokens")) }
+                    }
+                }
+                div.person {
+                    span { bdi { (caller.author().person) } " · " (caller.token.role) }
+                    @if visit.session.is_some() {
+                        form method="post" action={ (root) "sign-out" } { button.quiet type="submit" { "Sign out" } }
+                    }
+                }
+            }
+        }
+    }
+
+    fn footer(&self, root: &str) -> Markup {
+        html! {
+            footer {
+                @if let Some((study, _, as_of)) = &self.study {
+                    p { "As of event " b id="as-of" { (as_of.seq) } " of study " b { (study) }
+                        @if let Some(at) = &as_of.at { ", recorded " (time(at)) } "." }
+                }
+                p { "Page made " (time(&now())) "." span id="connection" role="status" {} }
+                p { "emab " (env!("CARGO_PKG_VERSION")) " · " a href={ (root) "docs" } { "API" } }
+            }
+        }
+    }
+}
+
+fn study_links<P>(visit: &Visit<P>, study: &str, tab: Tab) -> Markup {
+    let root = &visit.root;
+    let link = |this: Tab, to: &str, text: &str| {
+        let current = (tab == this).then_some("page");
+        html! { li { a href={ (root) "studies/" (study) (to) } aria-current=[current] { (text) } } }
+    };
+    html! {
+        nav.tabs aria-label={ "Study " (study) } {
+            ul {
+                (link(Tab::Overview, "", study))
+                (link(Tab::Cases, "/cases", "Cases"))
+                @if visit.has_in(Permission::Policy, study) { (link(Tab::Policy, "/policy", "Policy map")) }
+                @if visit.has_in(Permission::Estimates, study) { (link(Tab::Progress, "/progress", "Progress")) }
+                @if visit.has_in(Permission::Log, study) { (link(Tab::Log, "/log", "Log and audit")) }
+            }
+        }
+    }
+}
+
+/// Why a form was rejected, at the top of the page.
+fn error_summary(rejected: Rejected<'_>) -> Markup {
+    let error = rejected.error;
+    html! {
+        div.error role="alert" tabindex="-1" autofocus {
+            h2 { "Not recorded: " (error.title) }
+            p { (inline(&error.detail)) }
+            p { "What you typed is still in the form below." }
+        }
+    }
+}
+
+/// A whole HTML document.
+pub fn document(status: u16, root: &str, title: &str, body: &Markup) -> Response {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href={ (root) (assets::style()) };
+                script src={ (root) (assets::script()) } defer {}
+                title { (title) " · emab" }
+            }
+            body.console { (body) }
+        }
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = typed(status, "text/html; charset=utf-8", page.into_string());
+    secure(&mut response);
+    response
+}
+
+/// Adds the headers that every response of the console has.
+pub fn secure(response: &mut Response) {
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(POLICY),
+    );
+    // Not `no-referrer`, with which browsers send forms without an origin.
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("same-origin"),
+    );
+}
+
+/// Sends the browser to another page after a form.
+pub fn go_to(address: &str) -> Response {
+    let mut response = typed(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", "");
+    if let Ok(address) = HeaderValue::from_str(address) {
+        response.headers_mut().insert(header::LOCATION, address);
+    }
+    secure(&mut response);
+    response
+}
+
+/// A time of an event, to the second; the script shows it in the time zone of the reader.
+pub fn time(text: &str) -> Markup {
+    let short = match text.split_once('T') {
+        Some((day, clock)) => format!("{day} {} UTC", clock.get(..8).unwrap_or(clock)),
+        None => text.into(),
+    };
+    html! { time datetime=(text) { (short) } }
+}
+
+/// The present time, RFC 3339.
+pub fn now() -> String {
+    humantime::format_rfc3339_seconds(crate::clock::now()).to_string()
+}

@@ -1,0 +1,240 @@
+//! The pages to sign in and out. A form that was sent without a session is kept: it is shown again after signing in.
+
+use axum::extract::{FromRequest, Request, State};
+use axum::http::header::SET_COOKIE;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use emab_report::inline;
+use maud::{Markup, html};
+
+use super::form::{Fields, read_form};
+use super::layout::{document, go_to};
+use super::session;
+use super::visit::{PageResult, Visit, check_origin, root};
+use crate::http::App;
+use crate::http::auth::{Caller, authenticated};
+use crate::http::error::ApiError;
+use crate::http::response::accepts;
+
+/// The prefix of the fields of a form that is kept.
+const KEPT: &str = "kept.";
+
+/// Where to go after signing in: a page, and a form that was sent to it.
+struct Next {
+    /// The address, relative to the start page.
+    address: String,
+    form: Fields,
+}
+
+impl Next {
+    fn of(fields: &Fields) -> Next {
+        let kept = fields
+            .iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix(KEPT)?, value)));
+        let mut form = Fields::default();
+        kept.for_each(|(name, value)| form.push(name, value));
+        Next {
+            address: local(fields.get("next")).into(),
+            form,
+        }
+    }
+}
+
+/// An address below the start page; the start page for any other text.
+fn local(address: &str) -> &str {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-~?&=%".contains(c);
+    match address.chars().all(plain) && !address.starts_with('/') && !address.contains("..") {
+        true => address,
+        false => "",
+    }
+}
+
+/// The page to sign in, at the address of a page that needs it.
+pub async fn instead(
+    parts: &Parts,
+    root: &str,
+    form: Fields,
+    app: &App,
+) -> Result<Response, ApiError> {
+    if !accepts(&parts.headers, "text/html") {
+        let what =
+            "sign in with a browser; the calls of the API take `Authorization: Bearer TOKEN`";
+        return Err(ApiError::unauthorized(what));
+    }
+    let address = parts.uri.path().trim_start_matches('/');
+    let query = parts
+        .uri
+        .query()
+        .map_or(String::new(), |it| format!("?{it}"));
+    let next = Next {
+        address: local(&format!("{address}{query}")).into(),
+        form,
+    };
+    show(200, root, &next, None, app).await
+}
+
+/// The page to sign in.
+pub async fn page(State(app): State<App>) -> PageResult {
+    let next = Next::of(&Fields::default());
+    show(200, "./", &next, None, &app).await
+}
+
+async fn show(
+    status: u16,
+    root: &str,
+    next: &Next,
+    error: Option<&ApiError>,
+    app: &App,
+) -> PageResult {
+    let heads = app.service.read(|store| Ok(store.heads("", 1)?.len()));
+    let first_start = heads.await? == 0;
+    let body = html! {
+        main.narrow id="main" {
+            h1 { "emab" }
+            @if let Some(error) = error {
+                div.error role="alert" tabindex="-1" autofocus { h2 { (error.title) } p { (inline(&error.detail)) } }
+            }
+            @if next.form.is_empty() {
+                p { "Sign in to see the studies and cases of this service." }
+            } @else {
+                div.notice role="status" {
+                    h2 { "Your session has ended" }
+                    p { "What you entered was not recorded. It is kept: sign in, and send it again." }
+                }
+            }
+            form method="post" action={ (root) "sign-in" } {
+                input type="hidden" name="next" value=(next.address);
+                (kept_fields(&next.form))
+                // Password managers keep a token by the name of its user.
+                input type="text" name="username" value="emab" autocomplete="username" hidden;
+                div.field {
+                    label for="token" { "Token" }
+                    p.hint id="token-hint" { "It begins with " code { "emab_" } ". Your administrator creates it for you." }
+                    input type="password" id="token" name="token" autocomplete="current-password" required
+                        aria-describedby="token-hint" autofocus[error.is_none()];
+                }
+                button type="submit" { "Sign in" }
+            }
+            @if next.form.is_empty() && !next.address.is_empty() {
+                p.hint { "Already signed in, and here by a link from another site? " a href={ (root) (next.address) } { "Open the page" } "." }
+            }
+            (how_to_get_in(first_start))
+        }
+    };
+    Ok(document(status, root, "Sign in", &body))
+}
+
+fn kept_fields(form: &Fields) -> Markup {
+    html! {
+        @for (name, value) in form.iter() { input type="hidden" name={ (KEPT) (name) } value=(value); }
+    }
+}
+
+fn how_to_get_in(first_start: bool) -> Markup {
+    html! {
+        details open[first_start] {
+            summary { "How do I get a token?" }
+            @if first_start {
+                p {
+                    "This service has no study yet. Its first start printed an administrator's token in the terminal: copy it from there, \
+                     sign in, and create a study. Further tokens are created on the page " b { "People and tokens" } "."
+                }
+            } @else {
+                p { "An administrator creates it on the page " b { "People and tokens" } " of this console." }
+            }
+            p { "If no token is left, an operator creates one on the machine of the service:" }
+            pre { code { "emab token new NAME --role admin" } }
+        }
+    }
+}
+
+/// Signs in: checks the token, begins a session, and goes on to the page, or shows the form that was kept.
+pub async fn sign_in(State(app): State<App>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let (parts, root) = (&parts, root(parts.uri.path()));
+    let answer = async {
+        check_origin(&parts.headers)?;
+        let fields = read_form(&parts.headers, body).await?;
+        let next = Next::of(&fields);
+        let checked = app.tokens.check(fields.get("token")).await;
+        let caller =
+            authenticated(checked, parts, &app).and_then(|token| Caller::admit(token, parts, &app));
+        let caller = match caller {
+            Ok(caller) => caller,
+            Err(error) => return show(error.status, &root, &next, Some(&error), &app).await,
+        };
+        let cookie = session::begin(caller.id(), &parts.headers, &app).await?;
+        let mut answer = match next.form.is_empty() {
+            true => go_to(&format!("{root}{}", next.address)),
+            false => send_again(&root, &next),
+        };
+        answer.headers_mut().insert(SET_COOKIE, cookie);
+        Ok(answer)
+    };
+    answer
+        .await
+        .unwrap_or_else(|error: ApiError| error.into_response())
+}
+
+/// The page with a form that was kept.
+fn send_again(root: &str, next: &Next) -> Response {
+    let shown = next
+        .form
+        .iter()
+        .filter(|(name, value)| *name != super::form::REQUEST && !value.is_empty());
+    let body = html! {
+        main.narrow id="main" {
+            h1 { "You are signed in again" }
+            p { "This was not recorded, because your session had ended:" }
+            dl { @for (name, value) in shown { div { dt { (name) } dd { bdi { (value) } } } } }
+            form method="post" action={ (root) (next.address) } {
+                @for (name, value) in next.form.iter() { input type="hidden" name=(name) value=(value); }
+                button type="submit" autofocus { "Send it now" }
+            }
+            p { a href=(root) { "Discard it and go to the studies" } }
+        }
+    };
+    document(200, root, "Send it again", &body)
+}
+
+/// Ends the session.
+pub async fn sign_out(State(app): State<App>, request: Request) -> Response {
+    let headers = request.headers().clone();
+    let visit = Visit::<()>::from_request(request, &app).await;
+    let ended = async {
+        let visit = match visit {
+            Ok(visit) => visit,
+            Err(no_visit) => return Ok(no_visit.into_response()),
+        };
+        let mut answer = go_to(&format!("{}sign-in", visit.root));
+        if let Some(session) = &visit.session {
+            let cookie = session::end(session, &headers, &app).await?;
+            answer.headers_mut().insert(SET_COOKIE, cookie);
+        }
+        Ok::<_, ApiError>(answer)
+    };
+    ended.await.unwrap_or_else(IntoResponse::into_response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::local;
+
+    #[test]
+    fn goes_to_pages_of_this_service_only() {
+        for good in ["", "worklist", "studies/a/cases/p-1.x?show=open&after=p_0"] {
+            assert_eq!(local(good), good);
+        }
+        for bad in [
+            "/x",
+            "//evil.example",
+            "https://evil.example",
+            "..",
+            "a/../../x",
+            "a\\b",
+            "javascript:x",
+        ] {
+            assert_eq!(local(bad), "", "{bad}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Signing in and out, who may send a form, and what a session is worth.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use emab_server::console;
+use emab_server::http::{Peer, PersonHeader};
+use emab_server::store::postgres::Postgres;
+use emab_server::tokens::TokenStore;
+use emab_testkit::postgres::Server;
+
+use super::Browser;
+use crate::support::{STUDY, TestServer};
+
+#[tokio::test]
+async fn a_token_becomes_a_cookie_for_the_console_only() {
+    let server = TestServer::new();
+    let mut browser = Browser::new(&server);
+    let page = browser.get("/").await;
+    assert!(
+        page.text.contains("Sign in") && page.text.contains("first start"),
+        "{}",
+        page.text
+    );
+    let answer = browser.sign_in(&server.admin).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    let cookie = answer.header("set-cookie").to_owned();
+    for part in ["; HttpOnly", "; SameSite=Strict", "; Max-Age=43200"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    assert!(
+        !cookie.contains("Secure") && !cookie.contains(&server.admin[5..]),
+        "{cookie}"
+    );
+    assert!(
+        browser
+            .get("/")
+            .await
+            .text
+            .contains("There is no study yet")
+    );
+    // The API does not know it.
+    let answer = browser
+        .send("GET", "/v1/studies", "", &[("accept", "*/*")])
+        .await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    let stored = format!(
+        "emab_{}",
+        browser
+            .cookie
+            .as_deref()
+            .unwrap()
+            .split_once('=')
+            .unwrap()
+            .1
+    );
+    let answer = server.call_as(&stored, "GET", "/v1/studies", None).await;
+    answer.expect_error(401);
+    // A token is no session either.
+    let as_bearer = [("authorization", &*format!("Bearer {}", server.admin))];
+    let page = Browser::new(&server).send("GET", "/", "", &as_bearer).await;
+    assert!(page.text.contains("Sign in"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn the_cookie_is_secure_under_tls() {
+    let server = TestServer::new();
+    let mut parts = server.app.clone();
+    parts.tls = true;
+    let mut browser = Browser::of(console::app(parts));
+    let answer = browser.sign_in(&server.operator).await;
+    assert!(answer.header("set-cookie").ends_with("; Secure"));
+}
+
+#[tokio::test]
+async fn a_session_ends_by_signing_out_by_time_and_with_its_token() {
+    let server = TestServer::new();
+    let mut browser = Browser::new(&server);
+    browser.sign_in(&server.operator).await;
+    let kept = browser.cookie.clone();
+    let answer = browser.post("/sign-out", &[]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    assert!(
+        answer
+            .header("set-cookie")
+            .starts_with("emab_session=; Max-Age=0")
+    );
+    browser.cookie = kept;
+    assert!(browser.get("/").await.text.contains("Sign in"));
+
+    let mut parts = server.app.clone();
+    parts.session = Duration::from_secs(1);
+    let mut brief = Browser::of(console::app(parts));
+    brief.sign_in(&server.operator).await;
+    assert!(brief.get("/").await.text.contains("Sign out"));
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    assert!(brief.get("/").await.text.contains("Sign in"));
+
+    browser.sign_in(&server.operator).await;
+    assert!(browser.get("/").await.text.contains("Sign out"));
+    let tokens = server.tokens.list().unwrap();
+    let token = tokens
+        .iter()
+        .find(|token| token.role.as_str() == "operator")
+        .unwrap();
+    server.tokens.revoke(&token.id).unwrap();
+    // At once, although the file is otherwise looked at every second.
+    assert!(browser.get("/").await.text.contains("Sign in"));
+}
+
+#[tokio::test]
+async fn a_session_outlives_a_restart() {
+    let server = TestServer::new();
+    let mut browser = Browser::new(&server);
+    browser.sign_in(&server.operator).await;
+    let cookie = browser.cookie.clone();
+    drop(browser);
+    let server = server.restarted();
+    let mut browser = Browser::new(&server);
+    browser.cookie = cookie;
+    assert!(browser.get("/").await.text.contains("Sign out"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_copies_share_sessions() {
+    // A connection blocks.
+    let started = tokio::task::spawn_blocking(|| {
+        let server = Server::shared().unwrap();
+        let url = server.database("console_sessions").unwrap();
+        let copy = || {
+            let store = Postgres::open(&url).unwrap();
+            TestServer::over(tempfile::tempdir().unwrap(), Arc::new(store))
+        };
+        (copy(), copy(), server)
+    });
+    let (one, other, _server) = started.await.unwrap();
+    let mut here = Browser::new(&one);
+    here.sign_in(&one.operator).await;
+    let mut there = Browser::new(&other);
+    there.cookie = here.cookie.clone();
+    assert!(there.get("/").await.text.contains("Sign out"));
+    there.post("/sign-out", &[]).await;
+    assert!(here.get("/").await.text.contains("Sign in"));
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_signs_people_in() {
+    let server = TestServer::new();
+    server.put("/v1/studies/clinic", STUDY).await.is(201);
+    let mut parts = server.app.clone();
+    let proxies = vec!["10.0.0.1".parse().unwrap()];
+    parts.person_header = Some(Arc::new(PersonHeader::new("x-person", proxies).unwrap()));
+    let bearer = format!("Bearer {}", server.operator);
+    let headers = [("x-person", "Zoë"), ("authorization", &*bearer)];
+    for (peer, signs_in) in [("10.0.0.1:9", true), ("10.0.0.2:9", false)] {
+        let router = console::app(parts.clone());
+        let router = router.layer(axum::Extension(Peer(peer.parse().unwrap())));
+        let mut browser = Browser::of(router);
+        let page = browser.send("GET", "/", "", &headers).await;
+        assert_eq!(page.text.contains("<bdi>Zoë</bdi>"), signs_in, "{peer}");
+        assert!(!page.text.contains("Sign out") && browser.cookie.is_none());
+        // A form of another site is rejected although the proxy adds the token to it.
+        let evil = [headers[0], headers[1], ("origin", "https://evil.example")];
+        let answer = browser
+            .send("POST", "/studies/clinic/open", "id=p1", &evil)
+            .await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN);
+        // Without a person the token of the proxy alone signs nobody in.
+        let page = browser.send("GET", "/", "", &headers[1..]).await;
+        page.asks_to_sign_in();
+    }
+}
+
+#[tokio::test]
+async fn forms_of_other_sites_do_nothing() {
+    let server = TestServer::new();
+    server.put("/v1/studies/clinic", STUDY).await.is(201);
+    let mut browser = Browser::new(&server);
+    browser.sign_in(&server.operator).await;
+    let attempts: [&[(&str, &str)]; 4] = [
+        &[("origin", "https://evil.example")],
+        &[("origin", "null")],
+        &[],
+        &[("referer", "http://emab.test/")],
+    ];
+    for headers in attempts {
+        let answer = browser
+            .send("POST", "/studies/clinic/open", "id=p1", headers)
+            .await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{headers:?}");
+        let token = format!("token={}", server.operator);
+        let answer = browser.send("POST", "/sign-in", &token, headers).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{headers:?}");
+    }
+    assert_eq!(server.get("/v1/studies/clinic").await.at("/episodes"), 0);
+    let answer = browser.post("/studies/clinic/open", &[("id", "p1")]).await;
+    assert_eq!(answer.header("location"), "cases/p1?note=opened");
+}
+
+#[tokio::test]
+async fn a_form_without_a_session_is_kept() {
+    let server = TestServer::new();
+    server.put("/v1/studies/clinic", STUDY).await.is(201);
+    let mut browser = Browser::new(&server);
+    let page = browser
+        .post("/studies/clinic/open", &[("id", "p\"1<")])
+        .await;
+    assert!(
+        page.text
+            .contains("name=\"kept.id\" value=\"p&quot;1&lt;\""),
+        "{}",
+        page.text
+    );
+    let next = "studies/clinic/open";
+    let fields = [
+        ("token", &*server.operator),
+        ("next", next),
+        ("kept.id", "p2"),
+    ];
+    let page = browser.post("/sign-in", &fields).await;
+    assert!(
+        page.text.contains("action=\"./studies/clinic/open\""),
+        "{}",
+        page.text
+    );
+    assert!(
+        page.text.contains("name=\"id\" value=\"p2\""),
+        "{}",
+        page.text
+    );
+    assert!(!page.text.contains(&server.operator));
+}
+
+#[tokio::test]
+async fn guesses_are_slowed_down_and_shown_nowhere() {
+    let server = TestServer::new();
+    let mut browser = Browser::new(&server);
+    let secret = format!("emab_{}", "1".repeat(64));
+    let page = browser.sign_in(&secret).await;
+    assert_eq!(page.status, StatusCode::UNAUTHORIZED);
+    assert!(!page.text.contains(&secret[5..]) && browser.cookie.is_none());
+}
+
+#[tokio::test]
+async fn every_page_has_a_strict_policy() {
+    let server = TestServer::new();
+    let mut browser = Browser::new(&server);
+    browser.sign_in(&server.admin).await;
+    for path in ["/", "/worklist", "/sign-in", "/nowhere", "/studies/none"] {
+        let page = browser.get(path).await;
+        let policy = page.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'"), "{path}: {policy}");
+        assert!(!policy.contains("unsafe"), "{path}: {policy}");
+        assert!(
+            policy.contains("frame-ancestors 'none'"),
+            "{path}: {policy}"
+        );
+        assert_eq!(page.header("cache-control"), "no-store", "{path}");
+        for inline in [" style=", "<style", "onclick", "javascript:"] {
+            assert!(!page.text.contains(inline), "{path}: {inline}");
+        }
+    }
+}
