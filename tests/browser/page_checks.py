@@ -97,34 +97,34 @@ def _check_view(running: Browser, url: str, name: str, view: View, findings: Fin
 
     page.on("request", lambda request: requested(request.url))
     page.goto(url)
-    for text in _broken_images(page) + _overflow(page, view):
+    for text in _broken_images(page) + overflow(page, view.width):
         note(findings.overflow, text)
     PICTURES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=PICTURES / f"{name}-{view.name}.png", full_page=True)
     if view.media == "print":
         page.pdf(path=PICTURES / f"{name}.pdf", prefer_css_page_size=True, print_background=True)
     elif view.scheme == "light":
-        for text in _keyboard(page):
+        for text in keyboard(page):
             note(findings.keyboard, text)
     # What is shown on request is checked too.
     page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
-    for text in _overflow(page, view):
+    for text in overflow(page, view.width):
         note(findings.overflow, f"all details open: {text}")
-    for text in _axe(page):
+    for text in axe(page):
         note(findings.accessibility, text)
     context.close()
 
 
-def _overflow(page: Page, view: View) -> list[str]:
+def overflow(page: Page, wanted: int) -> list[str]:
     """Return the page's width if it exceeds the view, with the elements that reach beyond it."""
     width = page.evaluate("document.documentElement.scrollWidth")
-    if width <= view.width:
+    if width <= wanted:
         return []
     wide = page.evaluate(
         """width => [...document.querySelectorAll('body *')]
             .filter(it => it.getBoundingClientRect().right > width + 1)
             .slice(0, 5).map(it => it.tagName + ': ' + it.textContent.slice(0, 60))""",
-        view.width,
+        wanted,
     )
     return [f"the page is {width} pixels wide: {wide}"]
 
@@ -136,38 +136,44 @@ def _broken_images(page: Page) -> list[str]:
     return [f"an image is not shown: {alt}" for alt in broken]
 
 
-def _keyboard(page: Page) -> list[str]:
+def keyboard(page: Page) -> list[str]:
     """Press the Tab key and return the elements that it does not reach, and those on which the focus is invisible."""
     wanted = page.evaluate(
-        """() => [...document.querySelectorAll('a[href], summary, [tabindex="0"]')]
-            .filter(it => it.checkVisibility()).length"""
+        """() => {
+            window.wanted = [...document.querySelectorAll(
+                'a[href], summary, button, select, textarea, input:not([type=hidden], [type=radio]), [tabindex="0"]'
+            )].filter(it => it.checkVisibility());
+            return window.wanted.length;
+        }"""
     )
-    reached = 0
+    reached: set[int] = set()
     faults: list[str] = []
-    for _ in range(wanted):
+    # Twice, because the focus may begin in the middle; boxes of which one is chosen take a key each.
+    for _ in range(2 * wanted + 20):
         page.keyboard.press("Tab")
         state = page.evaluate(
             """() => {
                 const it = document.activeElement;
-                if (it === document.body) return null;
                 const style = getComputedStyle(it);
-                return [it.tagName + ': ' + it.textContent.slice(0, 40), style.outlineStyle !== 'none'];
+                return [window.wanted.indexOf(it), it.tagName + ': ' + it.textContent.slice(0, 40), style.outlineStyle !== 'none'];
             }"""
         )
-        if state is None:
+        if state[0] >= 0 and state[0] not in reached:
+            reached.add(state[0])
+            if not state[2]:
+                faults.append(f"the focus is not visible on {state[1]}")
+        if len(reached) == wanted:
             break
-        reached += 1
-        if not state[1]:
-            faults.append(f"the focus is not visible on {state[0]}")
-    if reached < wanted:
-        faults.append(f"the Tab key reaches {reached} of {wanted} elements")
+    if len(reached) < wanted:
+        faults.append(f"the Tab key reaches {len(reached)} of {wanted} elements")
     return faults
 
 
-def _axe(page: Page) -> list[str]:
-    """Return the violations that axe-core finds."""
+def axe(page: Page, rule: str | None = None) -> list[str]:
+    """Return the violations that axe-core finds: of all rules, or of one."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("rules => axe.run({runOnly: {type: 'tag', values: rules}})", RULES)
+    only = {"type": "rule", "values": [rule]} if rule else {"type": "tag", "values": RULES}
+    found = page.evaluate("only => axe.run({runOnly: only})", only)
     return [
         f"{violation['id']}: {violation['help']}: {node['html'][:200]}"
         for violation in found["violations"]
