@@ -63,7 +63,7 @@ pub enum ServeError {
     #[error(transparent)]
     CheckpointKey(#[from] KeyError),
     /// The address cannot be bound.
-    #[error("cannot listen on {0}: {1}")]
+    #[error("cannot listen on {0}: {1}; `--listen` sets another address")]
     Bind(SocketAddr, std::io::Error),
     /// Threads or signals are not available.
     #[error("cannot start: {0}")]

@@ -218,7 +218,11 @@ fn is_overdue(study: &Study, case: &EpisodeRecord) -> bool {
 /// The cases that wait for a report or an outcome, of all studies.
 pub async fn worklist(visit: Visit) -> PageResult {
     visit.caller.may(Permission::ReadEpisode)?;
-    let everyone = visit.query.get("of") == "everyone";
+    // People who only read have opened none.
+    let everyone = match visit.query.get("of") {
+        "" => !visit.caller.has(Permission::Act),
+        of => of == "everyone",
+    };
     let typed = visit.query.get("id").to_owned();
     let person = visit.caller.author().person.clone();
     let (heads, more) = visible(&visit, &visit.query).await?;
@@ -269,6 +273,9 @@ pub async fn worklist(visit: Visit) -> PageResult {
                 select id="find-of" name="of" { option value="me" { "that I opened" } option value="everyone" selected[everyone] { "of everyone" } }
             }
             button type="submit" { "Find" }
+        }
+        @if !typed.is_empty() && !is_name(&typed) {
+            p.notice { "No id begins with " bdi { (typed) } ": ids have letters, digits, dots, dashes and underscores." }
         }
         @if none {
             p { "No case waits" @if !typed.is_empty() { " whose id begins with " bdi { (typed) } } @if !everyone { " that you opened" } ". "

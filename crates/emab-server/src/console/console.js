@@ -21,9 +21,19 @@ function localTimes() {
   }
 }
 
-// Shows another version of the page, or another page.
-function show(text, url, focus) {
+// The addresses in a page are relative to its own, which may not be that of the window.
+function resolve(next, address) {
+  for (const name of ["href", "action", "data-updates", "data-check"]) {
+    for (const it of next.querySelectorAll(`[${name}]:not([${name}^="#"], [${name}^="data:"])`)) {
+      it.setAttribute(name, new URL(it.getAttribute(name), address).href);
+    }
+  }
+}
+
+// Shows another version of the page, or another page; `from` is the address that it came from.
+function show(text, from, url, focus) {
   const next = page.parseFromString(text, "text/html");
+  resolve(next.body, from);
   const open = new Set([...document.querySelectorAll("details[open] > summary")].map((it) => it.textContent));
   document.title = next.title;
   document.body.replaceWith(next.body);
@@ -46,12 +56,12 @@ function show(text, url, focus) {
 async function refresh() {
   const field = document.activeElement?.closest("input, select, textarea, button");
   if (changed || (field && field.closest("form"))) {
-    say("There is news: reload the page to see it.");
+    say("Something was recorded meanwhile. Reload the page to see it, after you have sent what you typed.");
     return;
   }
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (answer.ok && !changed) show(await answer.text(), null, false);
+    if (answer.ok && !changed) show(await answer.text(), answer.url, null, false);
   } catch {
     say("Not connected: this page may be out of date.");
   }
@@ -79,7 +89,7 @@ async function send(form, button) {
   buttons.forEach((it) => (it.disabled = true));
   try {
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body: fields, headers: { Accept: "text/html" } });
-    show(await answer.text(), answer.redirected ? answer.url : null, true);
+    show(await answer.text(), answer.url, answer.redirected ? answer.url : null, true);
   } catch {
     buttons.forEach((it) => (it.disabled = false));
     const old = form.querySelector("[role=alert]");

@@ -5,12 +5,12 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use emab_report::inline;
 use maud::html;
 use serde::Deserialize;
 
 use super::layout::document;
 use super::visit::root;
+use super::words;
 use crate::http::response::accepts;
 
 fn is_api(path: &str) -> bool {
@@ -44,7 +44,7 @@ pub async fn for_people(request: Request, next: Next) -> Response {
     let page = html! {
         main.narrow id="main" {
             h1 { (problem.title) }
-            p { (inline(&problem.detail)) }
+            p { (words::for_people(&problem.detail)) }
             @if status == 503 || status == 429 {
                 p { "Nothing is lost: a form that was sent and not answered can be sent again by reloading this page." }
             }

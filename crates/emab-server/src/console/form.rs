@@ -9,7 +9,7 @@ use emab_problem::hex;
 use emab_report::inline;
 use maud::{Markup, html};
 
-use crate::http::body::{MAX_BODY, bytes_of_any_type};
+use crate::http::body::bytes_of_any_type;
 use crate::http::error::ApiError;
 
 /// The fields of a form or a query, in their order.
@@ -27,6 +27,7 @@ impl Fields {
     /// Parses `multipart/form-data`, the type of forms with files. A file is a field with its text; bytes that are not UTF-8
     /// become U+FFFD, as in the other type.
     async fn parse_multipart(boundary: String, bytes: Bytes) -> Result<Fields, ApiError> {
+        let too_many = || ApiError::too_large(format!("a form has at most {MAX_FIELDS} fields"));
         let wrong =
             |error: multer::Error| ApiError::malformed(format!("the form cannot be read: {error}"));
         let body = tokio_stream::once(Ok::<_, Infallible>(bytes));
@@ -36,6 +37,9 @@ impl Fields {
             let name = part.name().unwrap_or_default().to_owned();
             let bytes = part.bytes().await.map_err(wrong)?;
             fields.push(name, unix_lines(&String::from_utf8_lossy(&bytes)));
+            if fields.0.len() > MAX_FIELDS {
+                return Err(too_many());
+            }
         }
         Ok(fields)
     }
@@ -67,6 +71,10 @@ impl Fields {
         self.0.is_empty()
     }
 
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
@@ -81,30 +89,37 @@ fn unix_lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// The largest form of a route, in bytes, as a request extension; [`MAX_BODY`] without it.
+/// The largest number of fields of a form.
+const MAX_FIELDS: usize = 5_000;
+
+/// The largest form that is kept for a person whose session has ended, in bytes and in fields.
+pub const MAX_KEPT: (usize, usize) = (128 << 10, 200);
+
+/// The largest form of a route, in bytes, as a request extension, for those who may create studies.
 #[derive(Clone, Copy, Debug)]
 pub struct FormLimit(pub usize);
 
-/// The fields of a form that was sent.
-pub async fn read_form(headers: &HeaderMap, body: Body) -> Result<Fields, ApiError> {
-    read_form_up_to(MAX_BODY, headers, body).await
-}
-
 /// The fields of a form of at most this many bytes.
-pub async fn read_form_up_to(
-    max: usize,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<Fields, ApiError> {
-    let bytes = bytes_of_any_type(headers, body, max).await?;
+pub async fn read_form(max: usize, headers: &HeaderMap, body: Body) -> Result<Fields, ApiError> {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    match multer::parse_boundary(kind) {
-        Ok(boundary) => Fields::parse_multipart(boundary, bytes).await,
-        Err(_) => Ok(Fields::parse(&bytes)),
+    let boundary = multer::parse_boundary(kind).ok();
+    let is_form = boundary.is_some() || kind.starts_with("application/x-www-form-urlencoded");
+    if !is_form || headers.contains_key(header::CONTENT_ENCODING) {
+        let what = "a form is `application/x-www-form-urlencoded` or `multipart/form-data`, without an encoding";
+        return Err(ApiError::media_type(what));
     }
+    let bytes = bytes_of_any_type(headers, body, max).await?;
+    if let Some(boundary) = boundary {
+        return Fields::parse_multipart(boundary, bytes).await;
+    }
+    if bytes.iter().filter(|byte| **byte == b'&').count() >= MAX_FIELDS {
+        let what = format!("a form has at most {MAX_FIELDS} fields");
+        return Err(ApiError::too_large(what));
+    }
+    Ok(Fields::parse(&bytes))
 }
 
 /// The name of the field with the id of a request.
@@ -167,7 +182,7 @@ pub fn text_field(
         div.field {
             label for=(id) { (label) }
             @if let Some(hint) = hint { p.hint id=(hint_id) { (inline(hint)) } }
-            input type="text" id=(id) name=(name) value=(value) autocomplete="off" maxlength="2000"
+            input type="text" id=(id) name=(name) value=(value) autocomplete="off"
                 aria-describedby=[hint.map(|_| &hint_id)] required[required];
         }
     }
@@ -240,7 +255,7 @@ mod tests {
         let read = |kind: &str, body: &'static [u8]| {
             let mut headers = HeaderMap::new();
             headers.insert(header::CONTENT_TYPE, kind.parse().unwrap());
-            async move { read_form_up_to(200, &headers, Body::from(body)).await }
+            async move { read_form(200, &headers, Body::from(body)).await }
         };
         let kind = "multipart/form-data; boundary=x";
         let body = b"--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n b \r\n\

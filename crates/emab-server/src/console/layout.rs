@@ -2,15 +2,18 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use emab_report::inline;
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets;
-use super::form::Rejected;
+use super::form::{REQUEST, Rejected};
 use super::visit::Visit;
+use super::words::for_people;
 use crate::domain::Head;
 use crate::http::response::typed;
 use crate::tokens::Permission;
+
+/// The longest value that is repeated beside the reason of a rejection, in bytes.
+const SHORT: usize = 4_000;
 
 /// The `Content-Security-Policy` of all pages: nothing from elsewhere, no script or style in the page itself.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
@@ -175,11 +178,23 @@ fn study_links<P>(visit: &Visit<P>, study: &str, tab: Tab) -> Markup {
 /// Why a form was rejected, at the top of the page.
 fn error_summary(rejected: Rejected<'_>) -> Markup {
     let error = rejected.error;
+    // After a conflict the form may be another one, or gone.
+    let is_shown = |(name, value): &(&str, &str)| {
+        let hidden = [REQUEST, "step", "policy-hash"].contains(name);
+        error.status == 409 && !hidden && (1..=SHORT).contains(&value.trim().len())
+    };
+    let mut typed = rejected.typed.iter().filter(is_shown).peekable();
     html! {
         div.error role="alert" tabindex="-1" autofocus {
-            h2 { "Not recorded: " (error.title) }
-            p { (inline(&error.detail)) }
-            p { "What you typed is still in the form below." }
+            h2 { "Not recorded" }
+            p { (for_people(&error.detail)) }
+            @if typed.peek().is_some() {
+                p { "You entered: "
+                    @for (i, (name, value)) in typed.enumerate() {
+                        @if i > 0 { "; " } (name.replace(['-', '_'], " ")) ": " b { bdi { (value) } }
+                    }
+                }
+            }
         }
     }
 }

@@ -55,9 +55,8 @@ pub async fn page(visit: Visit<String>) -> PageResult {
         seq: map.table.as_of,
         at: map.table.at.clone(),
     };
-    // A decision shows the count of its action and its certificate to every role with this permission, and these are the same
-    // numbers. The estimates of other actions are for those with `Permission::Estimates`: they are not on this page.
-    let compares = visit.has_in(Permission::Compare, study);
+    // The policy of the API has no counts and certificates: they are for those who may read the estimates.
+    let compares = visit.has_in(Permission::Estimates, study);
     let cells = Cells {
         map: &map,
         since: &since,

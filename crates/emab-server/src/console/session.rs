@@ -46,22 +46,39 @@ pub async fn end(
     app: &App,
 ) -> Result<HeaderValue, ApiError> {
     app.service.end_session(&session.0).await?;
-    Ok(cookie(headers, "", Duration::ZERO, app.tls))
+    Ok(no_cookie(headers, app))
 }
 
-/// The session of a request and the id of its token; none without a session that has not ended.
+/// The cookie that removes that of a session.
+pub fn no_cookie(headers: &HeaderMap, app: &App) -> HeaderValue {
+    cookie(headers, "", Duration::ZERO, app.tls)
+}
+
+/// The session of a request and the id of its token; none without a session that has not ended, or with two: another port of the
+/// host may have set one of them.
 pub async fn current(
     headers: &HeaderMap,
     app: &App,
 ) -> Result<Option<(SessionKey, String)>, ApiError> {
-    let Some(secret) = secret(headers) else {
-        return Ok(None);
-    };
-    let key = SessionKey(sha256_hex(secret.as_bytes()));
-    // The read counts for the session, until its token is known.
-    set_caller(&key.0);
-    let token = token_of(&key, app).await?;
-    Ok(token.map(|token| (key, token)))
+    let mut found = None;
+    for key in keys(headers) {
+        // The read counts for the session, until its token is known.
+        set_caller(&key.0);
+        if let Some(token) = token_of(&key, app).await? {
+            if found.is_some() {
+                return Ok(None);
+            }
+            found = Some((key, token));
+        }
+    }
+    Ok(found)
+}
+
+/// The id of the token of a session that may have ended, if the store still has it.
+pub async fn former_token(headers: &HeaderMap, app: &App) -> Option<String> {
+    let key = keys(headers).into_iter().next()?;
+    let session = app.service.session(&key.0).await.ok()?;
+    session.map(|session| session.token)
 }
 
 /// The id of the token of a session; none if the session has ended.
@@ -86,18 +103,29 @@ fn name(headers: &HeaderMap) -> String {
     port.map_or(COOKIE.into(), |port| format!("{COOKIE}_{port}"))
 }
 
-/// The secret of a session in the cookies of a request.
-fn secret(headers: &HeaderMap) -> Option<&str> {
+/// The largest number of cookies of the name that are read.
+const MAX_COOKIES: usize = 4;
+
+/// The sessions that the cookies of a request name.
+fn keys(headers: &HeaderMap) -> Vec<SessionKey> {
     let wanted = name(headers);
     let lines = headers.get_all(header::COOKIE).iter();
     let lines = lines.filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';'));
-    let value = pairs.find_map(|pair| {
+    let pairs = lines.flat_map(|line| line.split(';'));
+    let values = pairs.filter_map(|pair| {
         let (name, value) = pair.trim().split_once('=')?;
         (name == wanted).then_some(value)
-    })?;
-    let proper = value.len() == 2 * BYTES && value.bytes().all(|it| it.is_ascii_hexdigit());
-    proper.then_some(value)
+    });
+    let proper =
+        |value: &&str| value.len() == 2 * BYTES && value.bytes().all(|it| it.is_ascii_hexdigit());
+    let mut keys = Vec::new();
+    for value in values.filter(proper).take(MAX_COOKIES) {
+        let key = SessionKey(sha256_hex(value.as_bytes()));
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
 }
 
 /// The cookie has no `Path`: browsers then send it to the folder of the page to sign in and below, wherever a proxy puts it.
@@ -120,12 +148,13 @@ mod tests {
             for line in lines {
                 headers.append(header::COOKIE, line.parse().unwrap());
             }
-            secret(&headers).map(str::to_owned)
+            keys(&headers).len()
         };
-        let good = "0123456789abcdef".repeat(4);
-        let own = format!("{COOKIE}={good}");
-        assert_eq!(found(&[&own]), Some(good.clone()));
-        assert_eq!(found(&["a=b", &format!("x=y; {own}; z")]), Some(good));
+        let own = format!("{COOKIE}={}", "0123456789abcdef".repeat(4));
+        assert_eq!(found(&[&own]), 1);
+        assert_eq!(found(&["a=b", &format!("x=y; {own}; z"), &own]), 1);
+        let other = format!("{COOKIE}={}", "0".repeat(64));
+        assert_eq!(found(&[&format!("{COOKIE}=junk; {own}"), &other]), 2);
         for none in [
             "",
             "emab_session",
@@ -133,7 +162,7 @@ mod tests {
             "emab_session=..",
             "a=b;;",
         ] {
-            assert_eq!(found(&[none]), None, "{none}");
+            assert_eq!(found(&[none]), 0, "{none}");
         }
     }
 

@@ -1,16 +1,17 @@
 //! The pages to sign in and out. A form that was sent without a session is kept: it is shown again after signing in.
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
 use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use emab_report::inline;
 use maud::{Markup, html};
 
-use super::form::{Fields, read_form};
+use super::form::{Fields, MAX_KEPT, read_form};
 use super::layout::{document, go_to};
 use super::session;
-use super::visit::{PageResult, Visit, check_origin, root};
+use super::visit::{PageResult, check_origin, root};
 use crate::http::App;
 use crate::http::auth::{Caller, authenticated};
 use crate::http::error::ApiError;
@@ -23,7 +24,10 @@ const KEPT: &str = "kept.";
 struct Next {
     /// The address, relative to the start page.
     address: String,
-    form: Fields,
+    /// The form; none if it was too large to be kept.
+    form: Option<Fields>,
+    /// The id of the token of the person who sent it, if it is known.
+    by: String,
 }
 
 impl Next {
@@ -35,7 +39,8 @@ impl Next {
         kept.for_each(|(name, value)| form.push(name, value));
         Next {
             address: local(fields.get("next")).into(),
-            form,
+            form: Some(form),
+            by: fields.get("by").into(),
         }
     }
 }
@@ -53,7 +58,7 @@ fn local(address: &str) -> &str {
 pub async fn instead(
     parts: &Parts,
     root: &str,
-    form: Fields,
+    form: Option<Fields>,
     app: &App,
 ) -> Result<Response, ApiError> {
     if !accepts(&parts.headers, "text/html") {
@@ -69,6 +74,9 @@ pub async fn instead(
     let next = Next {
         address: local(&format!("{address}{query}")).into(),
         form,
+        by: session::former_token(&parts.headers, app)
+            .await
+            .unwrap_or_default(),
     };
     show(200, root, &next, None, app).await
 }
@@ -94,17 +102,21 @@ async fn show(
             @if let Some(error) = error {
                 div.error role="alert" tabindex="-1" autofocus { h2 { (error.title) } p { (inline(&error.detail)) } }
             }
-            @if next.form.is_empty() {
-                p { "Sign in to see the studies and cases of this service." }
-            } @else {
-                div.notice role="status" {
+            @match &next.form {
+                Some(form) if form.is_empty() => p { "Sign in to see the studies and cases of this service." },
+                Some(_) => div.notice role="status" {
                     h2 { "Your session has ended" }
                     p { "What you entered was not recorded. It is kept: sign in, and send it again." }
-                }
+                },
+                None => div.notice role="status" {
+                    h2 { "Your session has ended" }
+                    p { "What you entered was not recorded, and is too large to be kept here. Go back in the browser, copy it, and sign in." }
+                },
             }
             form method="post" action={ (root) "sign-in" } {
                 input type="hidden" name="next" value=(next.address);
-                (kept_fields(&next.form))
+                @if let Some(form) = &next.form { (kept_fields(form)) }
+                input type="hidden" name="by" value=(next.by);
                 // Password managers keep a token by the name of its user.
                 input type="text" name="username" value="emab" autocomplete="username" hidden;
                 div.field {
@@ -115,7 +127,7 @@ async fn show(
                 }
                 button type="submit" { "Sign in" }
             }
-            @if next.form.is_empty() && !next.address.is_empty() {
+            @if next.form.as_ref().is_some_and(Fields::is_empty) && !next.address.is_empty() {
                 p.hint { "Already signed in, and here by a link from another site? " a href={ (root) (next.address) } { "Open the page" } "." }
             }
             (how_to_get_in(first_start))
@@ -153,8 +165,8 @@ pub async fn sign_in(State(app): State<App>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let (parts, root) = (&parts, root(parts.uri.path()));
     let answer = async {
-        check_origin(&parts.headers)?;
-        let fields = read_form(&parts.headers, body).await?;
+        check_origin(&parts.headers, app.tls)?;
+        let fields = read_form(2 * MAX_KEPT.0, &parts.headers, body).await?;
         let next = Next::of(&fields);
         let checked = app.tokens.check(fields.get("token")).await;
         let caller =
@@ -163,10 +175,15 @@ pub async fn sign_in(State(app): State<App>, request: Request) -> Response {
             Ok(caller) => caller,
             Err(error) => return show(error.status, &root, &next, Some(&error), &app).await,
         };
+        // The session that this one replaces ends.
+        if let Some((replaced, _)) = session::current(&parts.headers, &app).await? {
+            session::end(&replaced, &parts.headers, &app).await?;
+        }
         let cookie = session::begin(caller.id(), &parts.headers, &app).await?;
-        let mut answer = match next.form.is_empty() {
-            true => go_to(&format!("{root}{}", next.address)),
-            false => send_again(&root, &next),
+        let mut answer = match next.form.as_ref().filter(|form| !form.is_empty()) {
+            None => go_to(&format!("{root}{}", next.address)),
+            Some(_) if !next.by.is_empty() && next.by != caller.id() => of_another(&root),
+            Some(form) => send_again(&root, &next.address, form, &caller),
         };
         answer.headers_mut().insert(SET_COOKIE, cookie);
         Ok(answer)
@@ -177,18 +194,26 @@ pub async fn sign_in(State(app): State<App>, request: Request) -> Response {
 }
 
 /// The page with a form that was kept.
-fn send_again(root: &str, next: &Next) -> Response {
-    let shown = next
-        .form
+fn send_again(root: &str, address: &str, form: &Fields, caller: &Caller) -> Response {
+    let place: Vec<&str> = address.split('/').collect();
+    let shown = form
         .iter()
         .filter(|(name, value)| *name != super::form::REQUEST && !value.is_empty());
     let body = html! {
         main.narrow id="main" {
-            h1 { "You are signed in again" }
-            p { "This was not recorded, because your session had ended:" }
-            dl { @for (name, value) in shown { div { dt { (name) } dd { bdi { (value) } } } } }
-            form method="post" action={ (root) (next.address) } {
-                @for (name, value) in next.form.iter() { input type="hidden" name=(name) value=(value); }
+            h1 { "You are signed in" }
+            p {
+                "This was sent after a session had ended, and was not recorded. If you send it, it is recorded in the name of "
+                b { bdi { (caller.author().person) } } "."
+            }
+            dl {
+                @if let ["studies", study, rest @ ..] = &place[..] {
+                    div { dt { "Study" } dd { (study) } }
+                    @if let ["cases", case, ..] = rest { div { dt { "Case" } dd { (case) } } }
+                }
+                @for (name, value) in shown { div { dt { (name) } dd { bdi { (value) } } } } }
+            form method="post" action={ (root) (address) } {
+                @for (name, value) in form.iter() { input type="hidden" name=(name) value=(value); }
                 button type="submit" autofocus { "Send it now" }
             }
             p { a href=(root) { "Discard it and go to the studies" } }
@@ -197,23 +222,28 @@ fn send_again(root: &str, next: &Next) -> Response {
     document(200, root, "Send it again", &body)
 }
 
-/// Ends the session.
-pub async fn sign_out(State(app): State<App>, request: Request) -> Response {
-    let headers = request.headers().clone();
-    let visit = Visit::<()>::from_request(request, &app).await;
-    let ended = async {
-        let visit = match visit {
-            Ok(visit) => visit,
-            Err(no_visit) => return Ok(no_visit.into_response()),
-        };
-        let mut answer = go_to(&format!("{}sign-in", visit.root));
-        if let Some(session) = &visit.session {
-            let cookie = session::end(session, &headers, &app).await?;
-            answer.headers_mut().insert(SET_COOKIE, cookie);
+/// The page for a person who signs in after another one, whose form is not shown.
+fn of_another(root: &str) -> Response {
+    let body = html! {
+        main.narrow id="main" {
+            h1 { "You are signed in" }
+            p { "Another person had sent a form after the end of a session. It was not recorded, and is not shown to you." }
+            p { a.button href=(root) { "Go to the studies" } }
         }
-        Ok::<_, ApiError>(answer)
     };
-    ended.await.unwrap_or_else(IntoResponse::into_response)
+    document(200, root, "Signed in", &body)
+}
+
+/// Ends the session, if there is one.
+pub async fn sign_out(State(app): State<App>, headers: HeaderMap) -> PageResult {
+    check_origin(&headers, app.tls)?;
+    let cookie = match session::current(&headers, &app).await? {
+        Some((session, _)) => session::end(&session, &headers, &app).await?,
+        None => session::no_cookie(&headers, &app),
+    };
+    let mut answer = go_to("sign-in");
+    answer.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(answer)
 }
 
 #[cfg(test)]

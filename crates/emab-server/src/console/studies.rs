@@ -54,7 +54,11 @@ pub async fn visible<P>(
 
 fn none_yet(visit: &Visit) -> Markup {
     html! {
-        p { "There is no study yet." }
+        @if visit.caller.token.studies.is_some() {
+            p { "None of the studies that your token is valid for exists." }
+        } @else {
+            p { "There is no study yet." }
+        }
         @if visit.caller.has(Permission::CreateStudy) {
             p { a.button href="new-study" { "Create the first study" } }
         } @else {
@@ -138,7 +142,7 @@ pub fn status(head: &Head) -> &'static str {
 }
 
 fn health_cell(known: Option<&Health>) -> Markup {
-    html! { @if let Some(known) = known { (health(known.status)) } @else { "being computed" } }
+    html! { @if let Some(known) = known { (health(known.status)) } @else { span data-reload="2" { "being computed" } } }
 }
 
 fn certificate(known: Option<&Health>) -> Markup {

@@ -50,7 +50,8 @@ fn counts<P>(visit: &Visit<P>, head: &Head) -> Markup {
                 li { b { (head.counted_learned()) } " learned" }
                 li { b { (head.missing) } " with a missing outcome" }
             }
-            li { a href=(cases) { b { (head.counted_episodes()) } " cases in all" } }
+            li { a href=(cases) { b { (head.counted_episodes()) } " cases"
+                @if head.details.voided > 0 { ", and " (head.details.voided) " voided" } } }
         }
     }
 }
@@ -64,10 +65,19 @@ fn open_form<P>(
     let values = Values::of(rejected, "open");
     let spec = &study.spec;
     if head.closed || head.details.paused || head.restoring {
-        return html! { p.notice { "This study is " (status(head)) ": it opens no new cases." } };
+        let change = head.details.change.as_ref();
+        return html! {
+            p.notice {
+                "This study is " (status(head)) ": it opens no new cases."
+                @if let Some(change) = change {
+                    " " (change.kind) " by " bdi { (change.by) } ", " (time(&change.at))
+                    @if let Some(reason) = &change.reason { ": " bdi { (reason) } }
+                }
+            }
+        };
     }
     html! {
-        section.card aria-labelledby="open-title" {
+        section.card.act aria-labelledby="open-title" {
             h2 id="open-title" { "Open a case" }
             form method="post" action={ (visit.root) "studies/" (head.name) "/open" } {
                 (request_id())
@@ -86,7 +96,7 @@ fn open_form<P>(
 
 fn health_table(known: Option<&Health>) -> Markup {
     let Some(known) = known else {
-        return html! { h2 { "Health" } p { "It is being computed. Reload the page in a moment." } };
+        return html! { h2 { "Health" } p data-reload="2" { "It is being computed. Reload the page in a moment." } };
     };
     html! {
         h2 { "Health: " (health(known.status)) }
@@ -157,11 +167,13 @@ fn change_forms<P>(visit: &Visit<P>, head: &Head, rejected: Option<Rejected<'_>>
         }
     };
     html! {
+        section.act {
         h2 { "Change the study" }
-        @if head.details.paused { (form("resume", "Resume the study", "It opens new cases again.")) }
+        @if head.details.paused { (form("resume", "Resume the study", if head.closed { "It stays closed until it is reopened." } else { "It opens new cases again." })) }
         @else { (form("pause", "Pause the study", "It opens no new cases until it is resumed. Open cases go on.")) }
-        @if head.closed { (form("reopen", "Reopen the study", "It opens new cases again.")) }
+        @if head.closed { (form("reopen", "Reopen the study", if head.details.paused { "It stays paused until it is resumed." } else { "It opens new cases again." })) }
         @else { (form("close", "Close the study", "It opens no new cases. Open cases go on, and outcomes are accepted.")) }
+        }
     }
 }
 

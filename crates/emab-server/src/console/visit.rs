@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Method};
 use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 
-use super::form::{Fields, FormLimit, read_form, read_form_up_to};
+use super::form::{Fields, FormLimit, MAX_KEPT, read_form};
 use super::session::{self, SessionKey};
 use super::sign_in;
 use crate::http::App;
@@ -66,23 +66,25 @@ impl<P: DeserializeOwned + Send> FromRequest<App> for Visit<P> {
         let root = root(parts.uri.path());
         let is_form = parts.method == Method::POST;
         if is_form {
-            check_origin(&parts.headers)?;
+            check_origin(&parts.headers, app.tls)?;
         }
         let Some((session, caller)) = signed_in(&parts, app).await? else {
             let form = match is_form {
-                true => read_form(&parts.headers, body).await?,
-                false => Fields::default(),
+                true => read_form(MAX_KEPT.0, &parts.headers, body).await.ok(),
+                false => Some(Fields::default()),
             };
+            // A larger one is not kept: this page needs no token.
+            let form = form.filter(|form| form.len() <= MAX_KEPT.1);
             let page = sign_in::instead(&parts, &root, form, app).await?;
             return Err(NoVisit::SignIn(Box::new(page)));
         };
-        // Large forms are read for a person who is signed in only.
-        let max = parts
-            .extensions
-            .get()
-            .map_or(MAX_BODY, |FormLimit(max)| *max);
+        // Large forms are read for a person who may send them only.
+        let max = match parts.extensions.get() {
+            Some(FormLimit(max)) if caller.has(Permission::CreateStudy) => *max,
+            _ => MAX_BODY,
+        };
         let form = match is_form {
-            true => read_form_up_to(max, &parts.headers, body).await?,
+            true => read_form(max, &parts.headers, body).await?,
             false => Fields::default(),
         };
         check_names(&mut parts, app, false).await?;
@@ -148,19 +150,26 @@ pub fn root(path: &str) -> String {
 }
 
 /// Fails if a form was not sent by a page of this service: other sites must not act for a person who is signed in.
-pub fn check_origin(headers: &HeaderMap) -> Result<(), ApiError> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let (origin, host) = (text(ORIGIN), text(HOST));
-    let authority = origin.and_then(|origin| Some(origin.split_once("://")?.1));
-    if authority.is_some() && authority == host {
+pub fn check_origin(headers: &HeaderMap, tls: bool) -> Result<(), ApiError> {
+    let text = |name| {
+        let mut all = headers.get_all(name).iter();
+        let only = all.next().filter(|_| all.next().is_none());
+        only.and_then(|value| value.to_str().ok())
+    };
+    let (origin, host) = (text(ORIGIN), text(HOST).unwrap_or_default());
+    let scheme = if tls { "https" } else { "http" };
+    let own = format!("{scheme}://{host}");
+    let same = origin.is_some_and(|origin| origin.eq_ignore_ascii_case(&own));
+    let site = headers.get("sec-fetch-site");
+    if same && site.is_none_or(|site| site == "same-origin" || site == "none") {
         return Ok(());
     }
     let what = match origin {
         None => "the form was sent without the header `Origin`, which browsers send".into(),
         Some(_) => format!(
-            "the form was sent from a page of another host than `{}`; behind a proxy, let it pass on the header `Host` \
-             (`proxy_set_header Host $http_host;`)",
-            crate::domain::json::short(host.unwrap_or_default())
+            "the form was sent from a page of another address than `{}`; behind a proxy, let it pass on the header `Host` \
+             (`proxy_set_header Host $http_host;`) and serve HTTPS",
+            crate::domain::json::short(&own)
         ),
     };
     Err(ApiError::forbidden(what))
@@ -186,23 +195,31 @@ mod tests {
             for (name, value) in pairs {
                 headers.append(*name, value.parse().unwrap());
             }
-            check_origin(&headers).is_ok()
+            check_origin(&headers, false).is_ok()
         };
         let host = ("host", "emab.example:8420");
         assert!(check(&[host, ("origin", "http://emab.example:8420")]));
-        assert!(check(&[host, ("origin", "https://emab.example:8420")]));
+        assert!(check(&[host, ("origin", "http://EMAB.example:8420")]));
+        let own = ("origin", "http://emab.example:8420");
+        assert!(check(&[host, own, ("sec-fetch-site", "same-origin")]));
+        assert!(!check(&[host, own, ("sec-fetch-site", "cross-site")]));
+        assert!(!check(&[host, own, own]));
         for origin in [
             "null",
             "",
-            "https://emab.example",
-            "https://emab.example:8421",
-            "https://evil.example",
-            "https://emab.example:8420.evil.example",
-            "https://x@emab.example:8420",
+            "https://emab.example:8420",
+            "http://emab.example",
+            "http://emab.example:8421",
+            "http://evil.example",
+            "http://emab.example:8420.evil.example",
+            "http://x@emab.example:8420",
         ] {
             assert!(!check(&[host, ("origin", origin)]), "{origin}");
         }
         assert!(!check(&[host]));
-        assert!(!check(&[("origin", "http://")]));
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, "emab.example".parse().unwrap());
+        headers.insert(ORIGIN, "http://emab.example".parse().unwrap());
+        assert!(check_origin(&headers, true).is_err());
     }
 }

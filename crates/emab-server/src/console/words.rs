@@ -38,7 +38,7 @@ pub fn waits_for(status: Status, step: usize, state: &str) -> Markup {
         Status::Open => html! { "step " (step) " in state " bdi { (state) } },
         Status::Stopped => html! { "its outcome" },
         Status::Abandoned => html! { "nothing; it was abandoned" },
-        Status::Learned => html! { "nothing; its outcome is known" },
+        Status::Learned => html! { "nothing; its outcome was entered" },
         Status::Voided => html! { "nothing; it was voided" },
     }
 }
@@ -55,9 +55,88 @@ pub fn text(text: &str) -> Markup {
     inline(text)
 }
 
+/// What errors say to programs, and what the pages say instead.
+const FOR_PEOPLE: [(&str, &str); 15] = [
+    ("; GET /docs lists the calls", ""),
+    (
+        "`emab token new` creates a token",
+        "ask an administrator for another token",
+    ),
+    (
+        "POST …:reopen lets it accept them again",
+        "an administrator can reopen it",
+    ),
+    (
+        "POST …:resume lets it open new episodes",
+        "an administrator can resume it",
+    ),
+    ("void the episode with POST …:void", "void the case"),
+    (
+        "is corrected by POST …:void",
+        "is corrected by voiding the case",
+    ),
+    (
+        "if that was wrong, POST …:void",
+        "if that was wrong, void it",
+    ),
+    ("after POST …:stop", "after it was stopped"),
+    (
+        "end the episode with POST …:stop",
+        "use the form that stops the case",
+    ),
+    (
+        "send a correction to POST …/outcome:amend",
+        "use the form that corrects the outcome",
+    ),
+    (
+        "send later values to POST …/outcome:amend",
+        "enter later values in the form that corrects the outcome",
+    ),
+    (
+        "send `null` in their place",
+        "leave the fields of those values empty",
+    ),
+    (
+        "or send it with `outlier`: true and a `reason`",
+        "or confirm it in the part “A value is outside the usual range”, with a reason",
+    ),
+    (
+        "a reason has 1 to 2000 characters, this one has 0",
+        "give a reason",
+    ),
+    ("episode", "case"),
+];
+
+/// The text of an error for people: it names forms in place of calls.
+pub fn for_people(detail: &str) -> Markup {
+    let mut text = detail.to_owned();
+    for (program, people) in FOR_PEOPLE {
+        text = text.replace(program, people);
+    }
+    // The call that corrects a step has its number.
+    if let Some((before, rest)) = text.split_once(" with POST ")
+        && let Some((_, after)) = rest.split_once(" and a reason")
+    {
+        text = format!("{before} in the history below, with a reason{after}");
+    }
+    inline(&text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_name_forms_in_place_of_calls() {
+        let shown = |text: &str| for_people(text).into_string();
+        let text = "step 1 of episode `p` was recorded before; correct it with POST …/steps/1:amend and a reason";
+        let expected = "step 1 of case <code>p</code> was recorded before; correct it in the history below, with a reason";
+        assert_eq!(shown(text), expected);
+        assert_eq!(
+            shown("paused; POST …:resume lets it open new episodes"),
+            "paused; an administrator can resume it"
+        );
+    }
 
     #[test]
     fn numbers_are_short() {

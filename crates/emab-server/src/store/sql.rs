@@ -67,6 +67,10 @@ pub(super) const PUT_SESSION: &str = "
     RETURNING hash";
 pub(super) const REMOVE_SESSION: &str = "DELETE FROM sessions WHERE hash = $1 RETURNING hash";
 pub(super) const REMOVE_EXPIRED: &str = "DELETE FROM sessions WHERE expires < $1 RETURNING hash";
+/// Removes all but the newest 200 sessions of a token.
+pub(super) const REMOVE_OLDEST: &str = "
+    DELETE FROM sessions WHERE token = $1 AND hash NOT IN
+    (SELECT hash FROM sessions WHERE token = $1 ORDER BY begun DESC, hash LIMIT 200) RETURNING hash";
 pub(super) const KEY: &str = "SELECT key FROM studies WHERE name = $1";
 pub(super) const HEAD: &str = heads!("WHERE name = $1");
 pub(super) const UNCOVERED: &str = heads!(
@@ -290,7 +294,9 @@ impl<C: Sql> Store for C {
             &session.begun,
             &session.expires,
         ];
-        self.row::<String>(PUT_SESSION, values).map(drop)
+        self.row::<String>(PUT_SESSION, values)?;
+        self.rows::<String>(REMOVE_OLDEST, &[&session.token])
+            .map(drop)
     }
 
     fn remove_session(&mut self, hash: &str) -> Result<()> {

@@ -22,6 +22,8 @@ const HOST: &str = "emab.test";
 pub struct Browser {
     router: Router,
     pub cookie: Option<String>,
+    /// `http` or `https`.
+    pub scheme: &'static str,
 }
 
 impl Browser {
@@ -33,6 +35,7 @@ impl Browser {
         Browser {
             router,
             cookie: None,
+            scheme: "http",
         }
     }
 
@@ -56,7 +59,7 @@ impl Browser {
     pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let mut form = form_urlencoded::Serializer::new(String::new());
         let form = form.extend_pairs(fields).finish();
-        let origin = format!("http://{HOST}");
+        let origin = format!("{}://{HOST}", self.scheme);
         self.send("POST", path, &form, &[("origin", &origin)]).await
     }
 
@@ -127,7 +130,7 @@ impl Answer {
     /// Asserts the page of a form that was rejected.
     #[track_caller]
     pub fn expect_rejected(self) -> Answer {
-        self.shows("Not recorded: ");
+        self.shows("Not recorded");
         self.is(200)
     }
 

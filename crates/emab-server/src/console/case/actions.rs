@@ -1,5 +1,7 @@
 //! What the forms of a case do: each becomes a command, as a call of the API does.
 
+use std::collections::HashMap;
+
 use super::{Case, show};
 use crate::console::form::{Fields, REQUEST, Rejected};
 use crate::console::layout::go_to;
@@ -67,6 +69,13 @@ pub async fn give_outcome(visit: CaseVisit) -> PageResult {
     let blinded = visit.caller.is_blinded();
     act(visit, Permission::Act, "outcome", |id, form, case| {
         let steps = case.view.step;
+        let given = form
+            .iter()
+            .filter(|(name, _)| name.starts_with("reward-") || name.starts_with("cost-"));
+        if !form.ticked("final") && given.into_iter().all(|(_, value)| value.trim().is_empty()) {
+            let what = "no value is entered: enter at least one, or tick that the outcome is final";
+            return Err(ApiError::not_possible(what));
+        }
         let given = GiveOutcome {
             costs: Some(numbers(form, "cost", steps.saturating_sub(1))?),
             rewards: Some(numbers(form, "reward", steps)?),
@@ -84,9 +93,16 @@ pub async fn give_outcome(visit: CaseVisit) -> PageResult {
 pub async fn amend(visit: CaseVisit) -> PageResult {
     act(visit, Permission::Amend, "amend", |id, form, case| {
         let known = case.view.outcome.clone().unwrap_or_default();
+        let costs = changed(form, "cost", &known.costs)?;
+        let rewards = changed(form, "reward", &known.rewards)?;
+        if costs.iter().chain(&rewards).all(Option::is_none) {
+            return Err(ApiError::not_possible(
+                "no value is changed: there is nothing to correct",
+            ));
+        }
         let amend = Amend {
-            costs: Some(changed(form, "cost", &known.costs)?),
-            rewards: Some(changed(form, "reward", &known.rewards)?),
+            costs: Some(costs),
+            rewards: Some(rewards),
             reason: form.get("reason").into(),
             outlier: form.ticked("outlier"),
             request: form.given(REQUEST),
@@ -178,8 +194,10 @@ fn policy(form: &Fields) -> Result<Option<PolicyReference>, ApiError> {
 
 /// The numbers of fields such as `cost-1`; none for an empty one.
 fn numbers(form: &Fields, kind: &str, count: usize) -> Result<Vec<Option<f64>>, ApiError> {
+    let typed: HashMap<&str, &str> = form.iter().collect();
     let fields = (0..count).map(|i| {
-        let text = form.get(&format!("{kind}-{}", i + 1));
+        let text = typed.get(&*format!("{kind}-{}", i + 1)).copied();
+        let text = text.unwrap_or_default().trim();
         if text.is_empty() {
             return Ok(None);
         }
@@ -199,9 +217,18 @@ fn numbers(form: &Fields, kind: &str, count: usize) -> Result<Vec<Option<f64>>, 
 /// The numbers of fields that show the known ones; none for one that was not changed.
 fn changed(form: &Fields, kind: &str, known: &[Option<f64>]) -> Result<Vec<Option<f64>>, ApiError> {
     let given = numbers(form, kind, known.len())?;
-    let pairs = given.into_iter().zip(known);
-    let changed = pairs.map(|(given, known)| given.filter(|_| given != *known));
-    Ok(changed.collect())
+    let pairs = given.into_iter().zip(known).enumerate();
+    let changed = pairs.map(|(i, (given, known))| match (given, known) {
+        (None, Some(_)) => {
+            let what = format!(
+                "the {kind} of step {} is empty: a value that was entered can be changed, and not removed",
+                i + 1
+            );
+            Err(ApiError::not_possible(what).at(format!("/{kind}s/{i}")))
+        }
+        _ => Ok(given.filter(|_| given != *known)),
+    });
+    changed.collect()
 }
 
 /// A number with a point or a comma before its fraction.

@@ -44,11 +44,11 @@ fn row<P>(visit: &Visit<P>, case: &Case, step: &StepView) -> Markup {
             th scope="row" { (step.step) }
             td { bdi { (step.state) } }
             td { @if let Some(advice) = &advice { bdi { (advice.action) } } @else { "–" } }
-            td { @if let Some(action) = &step.action { b { bdi { (action) } } } @else { "not reported yet" } }
+            td { @if let Some(action) = &step.action { b { bdi { (action) } } } @else if case.view.status == Status::Open { "not reported yet" } @else { "–" } }
             td { @if let Some(feedback) = &step.feedback { bdi { (feedback) } } }
             td { @if step.action.is_some() { (stamp(step.reported.as_ref())) } }
             td {
-                @if step.overridden { "Override" @if step.reason.is_some() { ": " } }
+                @if step.overridden { "Override" @if step.reason.is_some() { ": " } @else { ". " } }
                 @if let Some(reason) = &step.reason { bdi { (reason) } ". " }
                 @if step.decided_by == Some(DecidedBy::Fallback) { "Decided from a printed policy. " }
                 @if let Some(why) = &step.corrected { "Corrected: " bdi { (why) } " (" (stamp(step.corrected_by.as_ref())) "). " }

@@ -8,7 +8,6 @@ mod recommendation;
 
 use std::sync::Arc;
 
-use emab_report::inline;
 use maud::html;
 
 pub use actions::{abandon, amend, amend_step, give_outcome, number, stop, tell, void};
@@ -104,6 +103,10 @@ async fn show<P>(
     rejected: Option<Rejected<'_>>,
 ) -> PageResult {
     let case = Case::read(visit, study, episode).await?;
+    // What was typed for another step must not be sent for this one.
+    let step = rejected.map_or("", |it| it.typed.get("step"));
+    let current = step.is_empty() || step.parse() == Ok(case.record.step());
+    let refill = rejected.filter(|_| current);
     let content = html! {
         @if let (Some(note), None) = (note(visit.query.get("note")), rejected) { p.notice role="status" { (note) } }
         @if let Some(rejected) = rejected { (meanwhile(&case, rejected)) }
@@ -112,7 +115,7 @@ async fn show<P>(
             p.notice { "Voided: " bdi { (why) } " (" (stamp(case.view.voided_by.as_ref())) ")" }
         }
         @if let Some(current) = &case.current { (recommendation::card(&case, current)) }
-        @if visit.has_in(Permission::Act, study) { (forms::of_open_case(visit, &case, rejected)) }
+        @if visit.has_in(Permission::Act, study) { (forms::of_open_case(visit, &case, refill)) }
         (outcome::section(visit, &case, rejected))
         (history::section(visit, &case, rejected))
         (forms::to_end_or_void(visit, &case, rejected))
@@ -156,12 +159,7 @@ fn meanwhile(case: &Case, rejected: Rejected<'_>) -> maud::Markup {
                     @if let Some(feedback) = &report.feedback { ", seen: " b { (feedback) } }
                     "."
                 }
-                p { "You entered: "
-                    @for name in ["action", "feedback", "reason"] {
-                        @if let Some(value) = rejected.typed.given(name) { (name) " " b { bdi { (value) } } " " }
-                    }
-                }
-                p { (inline("If that report is wrong, correct the step in the history below. If it is right, there is nothing more to do.")) }
+                p { "If that report is wrong, correct the step in the history below. If it is right, there is nothing more to do." }
             }
         }
     }

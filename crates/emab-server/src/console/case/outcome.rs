@@ -6,7 +6,7 @@ use super::Case;
 use crate::console::form::{Rejected, Values, request_id, text_field, tick_box};
 use crate::console::visit::Visit;
 use crate::console::words::{amount, stamp};
-use crate::domain::{Outcome, Status};
+use crate::domain::{Outcome, Status, Study};
 use crate::tokens::Permission;
 
 /// The outcome once the case has ended.
@@ -41,7 +41,7 @@ pub(super) fn section<P>(visit: &Visit<P>, case: &Case, rejected: Option<Rejecte
                 (values_table(case, known))
             }
             @if awaited && visit.has_in(Permission::Act, study) { (give(visit, case, known, Values::of(rejected, "outcome"))) }
-            @if has_value && visit.has_in(Permission::Amend, study) { (correct(visit, case, known, Values::of(rejected, "amend"))) }
+            @if (has_value || known.last) && visit.has_in(Permission::Amend, study) { (correct(visit, case, known, Values::of(rejected, "amend"))) }
         }
     }
 }
@@ -124,14 +124,27 @@ fn fields(case: &Case, known: &Outcome, values: Values<'_>, form: &str, all: boo
 fn give<P>(visit: &Visit<P>, case: &Case, known: &Outcome, values: Values<'_>) -> Markup {
     html! {
         form method="post" action={ (visit.root) (case.address()) "/outcome" } {
-            p.hint { "Leave empty what is not known yet. The service learns from the case when every value is known, or when the outcome is final." }
+            p.hint { "Leave empty what is not known yet. The service learns from the case when every value is known, or when the outcome is final. " (ranges(&case.study)) }
             (request_id())
             (fields(case, known, values, "give", false))
             (tick_box(("give-final", "final"), "Final: no further values will come", values.ticked("final")))
+            @if !case.study.missing_at_random {
+                p.hint { "A value that is missing for good ends the certificates of this study." }
+            }
             (outlier("give", values))
             button type="submit" { "Record the outcome" }
         }
     }
+}
+
+/// The usual ranges of values, if the study states them.
+fn ranges(study: &Study) -> Markup {
+    let range = |what: &str, range: Option<[f64; 2]>| {
+        html! {
+            @if let Some([low, high]) = range { (what) " are from " (amount(low)) " to " (amount(high)) ". " }
+        }
+    };
+    html! { (range("Rewards", study.outcome_range.reward)) (range("Costs", study.outcome_range.cost)) }
 }
 
 fn correct<P>(visit: &Visit<P>, case: &Case, known: &Outcome, values: Values<'_>) -> Markup {

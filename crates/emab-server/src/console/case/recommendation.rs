@@ -82,6 +82,9 @@ fn certificate(study: &Study, decision: &Decision) -> Markup {
                 b { "Certificate " (amount(within)) ": " }
                 "with a probability of at least " (amount(100.0 * (1.0 - delta))) "\u{a0}%, for all recommendations of this study together, following this one loses at most "
                 (amount(within)) " of gain against " (best) "."
+                @if study.outcome_range.reward.is_some_and(|[low, high]| within >= high - low) {
+                    " That is as much as rewards can differ: it says nothing yet."
+                }
             }
             (Some(within), None) => { b { "Certificate " (amount(within)) } }
             (None, _) => {

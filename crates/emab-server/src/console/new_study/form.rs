@@ -65,7 +65,7 @@ fn choice(name: &str, value: &str, label: &str, chosen: bool) -> Markup {
 fn file(typed: &Fields) -> Markup {
     let text = file_text(typed);
     let uploaded = !typed.get("file").is_empty();
-    let is_large = uploaded && text.len() > SHOWN;
+    let is_large = text.len() > SHOWN;
     html! {
         section.card.of-file aria-labelledby="of-file-title" {
             h2 id="of-file-title" { "Problem file" }

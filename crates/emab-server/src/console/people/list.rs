@@ -12,6 +12,9 @@ use crate::console::visit::{PageResult, Visit};
 use crate::http::error::ApiError;
 use crate::tokens::{NewToken, Permission, Role, Token};
 
+/// The largest number of studies that a token is bound to on this page.
+const MAX_STUDIES: usize = 100;
+
 /// The number of tokens on a page.
 const LIMIT: usize = 50;
 
@@ -179,6 +182,9 @@ fn new_token(form: &Fields) -> Result<NewToken, ApiError> {
         .split([',', ' ', '\n'])
         .filter(|name| !name.is_empty());
     let names: Vec<String> = names.map(Into::into).collect();
+    if names.len() > MAX_STUDIES {
+        return wrong("a token is bound to 100 studies at most; leave it valid for all of them");
+    }
     let studies = match (form.get("scope"), names.is_empty()) {
         ("all", true) => None,
         ("some", false) => Some(names),

@@ -123,6 +123,7 @@ prepare! {
     put_session = sql::PUT_SESSION;
     remove_session = sql::REMOVE_SESSION;
     remove_expired = sql::REMOVE_EXPIRED;
+    remove_oldest = sql::REMOVE_OLDEST;
 }
 
 prepare! {

@@ -69,6 +69,9 @@ async fn the_cookie_is_secure_under_tls() {
     let mut parts = server.app.clone();
     parts.tls = true;
     let mut browser = Browser::of(console::app(parts));
+    // The pages of the service have another scheme.
+    browser.sign_in(&server.operator).await.is(403);
+    browser.scheme = "https";
     let answer = browser.sign_in(&server.operator).await;
     assert!(answer.header("set-cookie").ends_with("; Secure"));
 }
