@@ -67,7 +67,7 @@ class Tab:
 
     def _said(self, message: Any) -> None:
         if message.type in ("error", "warning") and not any(text in message.text for text in self.expected):
-            self.faults.append(f"console: {message.text}")
+            self.faults.append(f"console: {message.text} ({message.location['url']})")
 
     def _requested(self, address: str) -> None:
         if not address.startswith(("http://127.0.0.1:", "data:")):

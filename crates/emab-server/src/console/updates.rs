@@ -20,8 +20,6 @@ use crate::tokens::{Check, Permission};
 
 /// How often a stream looks for changes.
 const POLL: Duration = Duration::from_secs(1);
-/// After this many looks without a change a comment shows that the stream works.
-const QUIET: u32 = 15;
 
 /// Streams a line for every change of a study, or of the studies on the start page, until the session ends.
 pub async fn updates(visit: Visit) -> PageResult {
@@ -41,18 +39,16 @@ pub async fn updates(visit: Visit) -> PageResult {
     let caller = visit.caller.id().to_owned();
     let stream = async move {
         let _permit = permit;
-        let mut quiet = 0;
         loop {
             // A failed read is retried.
             let now = position(&visit, study.as_deref()).await.unwrap_or(last);
-            let text = match (now == last, quiet % QUIET) {
-                (false, _) => format!("data: {now}\n\n"),
-                (true, 0) => ": no change\n\n".into(),
-                (true, _) => String::new(),
+            // The comment finds out whether the page is still open.
+            let text = match now == last {
+                true => ": no change\n\n".into(),
+                false => format!("data: {now}\n\n"),
             };
-            quiet = if now == last { quiet + 1 } else { 1 };
             last = now;
-            if !text.is_empty() && sender.send(Ok(text.into())).await.is_err() {
+            if sender.send(Ok(Bytes::from(text))).await.is_err() {
                 return;
             }
             tokio::time::sleep(POLL).await;
