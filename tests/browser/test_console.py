@@ -343,7 +343,7 @@ class WhatPeopleSee(unittest.TestCase):
             kept = {path: path for path in waiting[1:]}
             while waiting:
                 path = waiting.pop()
-                kind = kept.get(path) or re.sub(r"\?.*", "", re.sub(r"(cases|log|replay|steps)/[^/?]+", r"\1/…", path))
+                kind = kept.get(path) or re.sub(r"\?.*", "", re.sub(r"(cases|log|replay|steps|people)/[^/?]+", r"\1/…", path))
                 if kind in seen or re.search(r"/(download|docs)", path):
                     continue
                 seen[kind] = path

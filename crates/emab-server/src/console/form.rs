@@ -132,6 +132,16 @@ pub fn request_id() -> Markup {
     html! { @if let Some(id) = id { input type="hidden" name=(REQUEST) value=(id); } }
 }
 
+/// A number with a point or a comma before its fraction.
+pub fn number(text: &str) -> Option<f64> {
+    let text = text.replace('\u{2212}', "-");
+    let text = match (text.matches(',').count(), text.contains('.')) {
+        (1, false) => text.replace(',', "."),
+        _ => text,
+    };
+    text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
 /// A form as it was typed, and why it was rejected.
 #[derive(Clone, Copy, Debug)]
 pub struct Rejected<'a> {
@@ -275,5 +285,15 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(plain.get("a"), "1");
+    }
+
+    #[test]
+    fn numbers_have_a_point_or_a_comma() {
+        for (text, value) in [("0.5", 0.5), ("0,5", 0.5), ("−1", -1.0), ("1e-3", 0.001)] {
+            assert_eq!(number(text), Some(value), "{text}");
+        }
+        for text in ["", "abc", "1,234.5", "1,2,3", "inf", "NaN", "1e999"] {
+            assert_eq!(number(text), None, "{text}");
+        }
     }
 }

@@ -154,7 +154,7 @@ fn how_to_get_in(first_start: bool) -> Markup {
             } @else {
                 p { "An administrator creates it on the page " b { "People and tokens" } " of this console." }
             }
-            p { "If no token is left, an operator creates one on the machine of the service:" }
+            p { "If no token is left, create one on the machine of the service:" }
             pre { code { "emab token new NAME --role admin" } }
         }
     }
@@ -182,8 +182,10 @@ pub async fn sign_in(State(app): State<App>, request: Request) -> Response {
         let cookie = session::begin(caller.id(), &parts.headers, &app).await?;
         let mut answer = match next.form.as_ref().filter(|form| !form.is_empty()) {
             None => go_to(&format!("{root}{}", next.address)),
-            Some(_) if !next.by.is_empty() && next.by != caller.id() => of_another(&root),
-            Some(form) => send_again(&root, &next.address, form, &caller),
+            Some(form) if is_of(&next.by, &caller, &app).await => {
+                send_again(&root, &next.address, form, &caller)
+            }
+            Some(_) => of_another(&root),
         };
         answer.headers_mut().insert(SET_COOKIE, cookie);
         Ok(answer)
@@ -191,6 +193,18 @@ pub async fn sign_in(State(app): State<App>, request: Request) -> Response {
     answer
         .await
         .unwrap_or_else(|error: ApiError| error.into_response())
+}
+
+/// Whether a form that was sent with this token may be shown: its person is the caller, perhaps with another token, or is not known.
+async fn is_of(token: &str, caller: &Caller, app: &App) -> bool {
+    if token.is_empty() || token == caller.id() {
+        return true;
+    }
+    let store = app.tokens.store();
+    let tokens = tokio::task::spawn_blocking(move || store.list()).await;
+    let tokens = tokens.ok().and_then(Result::ok).unwrap_or_default();
+    let mut former = tokens.iter().filter(|it| it.id == token);
+    former.any(|former| former.person() == caller.token.person())
 }
 
 /// The page with a form that was kept.

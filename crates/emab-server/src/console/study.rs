@@ -77,7 +77,7 @@ fn open_form<P>(
         };
     }
     html! {
-        section.card.act aria-labelledby="open-title" {
+        section.card.no-print aria-labelledby="open-title" {
             h2 id="open-title" { "Open a case" }
             form method="post" action={ (visit.root) "studies/" (head.name) "/open" } {
                 (request_id())
@@ -167,12 +167,18 @@ fn change_forms<P>(visit: &Visit<P>, head: &Head, rejected: Option<Rejected<'_>>
         }
     };
     html! {
-        section.act {
-        h2 { "Change the study" }
-        @if head.details.paused { (form("resume", "Resume the study", if head.closed { "It stays closed until it is reopened." } else { "It opens new cases again." })) }
-        @else { (form("pause", "Pause the study", "It opens no new cases until it is resumed. Open cases go on.")) }
-        @if head.closed { (form("reopen", "Reopen the study", if head.details.paused { "It stays paused until it is resumed." } else { "It opens new cases again." })) }
-        @else { (form("close", "Close the study", "It opens no new cases. Open cases go on, and outcomes are accepted.")) }
+        section.no-print {
+            h2 { "Change the study" }
+            @if head.details.paused {
+                (form("resume", "Resume the study", if head.closed { "It stays closed until it is reopened." } else { "It opens new cases again." }))
+            } @else {
+                (form("pause", "Pause the study", "It opens no new cases until it is resumed. Open cases go on."))
+            }
+            @if head.closed {
+                (form("reopen", "Reopen the study", if head.details.paused { "It stays paused until it is resumed." } else { "It opens new cases again." }))
+            } @else {
+                (form("close", "Close the study", "It opens no new cases. Open cases go on, and outcomes are accepted."))
+            }
         }
     }
 }

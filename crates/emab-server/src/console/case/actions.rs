@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Case, show};
-use crate::console::form::{Fields, REQUEST, Rejected};
+use crate::console::form::{Fields, REQUEST, Rejected, number};
 use crate::console::layout::go_to;
 use crate::console::study::{is_rejection, submit};
 use crate::console::visit::{PageResult, Visit};
@@ -229,29 +229,4 @@ fn changed(form: &Fields, kind: &str, known: &[Option<f64>]) -> Result<Vec<Optio
         _ => Ok(given.filter(|_| given != *known)),
     });
     changed.collect()
-}
-
-/// A number with a point or a comma before its fraction.
-pub fn number(text: &str) -> Option<f64> {
-    let text = text.replace('\u{2212}', "-");
-    let text = match (text.matches(',').count(), text.contains('.')) {
-        (1, false) => text.replace(',', "."),
-        _ => text,
-    };
-    text.parse().ok().filter(|value: &f64| value.is_finite())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_a_point_or_a_comma() {
-        for (text, value) in [("0.5", 0.5), ("0,5", 0.5), ("−1", -1.0), ("1e-3", 0.001)] {
-            assert_eq!(number(text), Some(value), "{text}");
-        }
-        for text in ["", "abc", "1,234.5", "1,2,3", "inf", "NaN", "1e999"] {
-            assert_eq!(number(text), None, "{text}");
-        }
-    }
 }

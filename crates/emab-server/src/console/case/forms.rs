@@ -60,7 +60,7 @@ fn tell_form<P>(
         recommended
     };
     Some(html! {
-        section.card.act aria-labelledby="tell-title" {
+        section.card.no-print aria-labelledby="tell-title" {
             h2 id="tell-title" { "What was done in step " (t) "?" }
             form method="post" action={ (visit.root) (case.address()) "/tell" } {
                 (request_id())
@@ -83,7 +83,7 @@ fn stop_form<P>(visit: &Visit<P>, case: &Case, recommended: &str, values: Values
     let step = case.record.step();
     let as_recommended = recommended == "stop";
     html! {
-        section.card.act aria-labelledby="stop-title" {
+        section.card.no-print aria-labelledby="stop-title" {
             h2 id="stop-title" { "Stop the case" }
             form method="post" action={ (visit.root) (case.address()) "/stop" } {
                 (request_id())
@@ -135,15 +135,18 @@ pub(super) fn to_end_or_void<P>(
     };
     let abandon = case.view.status == Status::Open && visit.has_in(Permission::Act, study);
     let void = case.view.status != Status::Voided && visit.has_in(Permission::Amend, study);
+    if !abandon && !void {
+        return html! {};
+    }
     html! {
-        section.act {
-        @if abandon || void { h2 { "Other" } }
-        @if abandon {
-            (form("abandon", "Abandon the case", "It cannot be continued, for example because the patient moved away. Its outcome counts as missing until it is entered."))
-        }
-        @if void {
-            (form("void", "Void the case", "It was entered in error. It then counts for nothing, and stays in the log."))
-        }
+        section.no-print {
+            h2 { "Other" }
+            @if abandon {
+                (form("abandon", "Abandon the case", "It cannot be continued, for example because the patient moved away. Its outcome counts as missing until it is entered."))
+            }
+            @if void {
+                (form("void", "Void the case", "It was entered in error. It then counts for nothing, and stays in the log."))
+            }
         }
     }
 }

@@ -31,6 +31,13 @@ pub(super) fn section<P>(visit: &Visit<P>, case: &Case, rejected: Option<Rejecte
         @if let Some(ended) = case.view.ended_by.as_ref() {
             p { @if case.view.status == Status::Abandoned { "Abandoned: " } @else { "Ended: " } (stamp(Some(ended))) "." }
         }
+        @if let Some(entered) = case.view.outcome_by.as_ref() {
+            p { "Outcome last entered or corrected: " (stamp(Some(entered))) "." }
+        }
+        @if let Some(voided) = case.view.voided_by.as_ref() { p { "Voided: " (stamp(Some(voided))) "." } }
+        @if visit.has_in(Permission::Log, study) {
+            p.hint { "Every report and correction is in the " a href={ (visit.root) "studies/" (study) "/log" } { "log" } "." }
+        }
         @if correctable { @for step in told { (correction(visit, case, step, rejected)) } }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use maud::html;
 
-pub use actions::{abandon, amend, amend_step, give_outcome, number, stop, tell, void};
+pub use actions::{abandon, amend, amend_step, give_outcome, stop, tell, void};
 
 use super::form::Rejected;
 use super::layout::{AsOf, Page, Tab};

@@ -8,8 +8,7 @@ use emab_problem::{Format, NAME_RULE, is_name};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::console::case::number;
-use crate::console::form::Fields;
+use crate::console::form::{Fields, number};
 use crate::domain::json::short;
 use crate::http::error::ApiError;
 

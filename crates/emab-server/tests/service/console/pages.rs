@@ -110,6 +110,52 @@ async fn a_case_from_its_first_step_to_its_correction() {
 }
 
 #[tokio::test]
+async fn errors_name_forms_in_place_of_calls() {
+    let server = with_case().await;
+    let mut browser = Browser::signed_in(&server, &server.admin).await;
+    let tell = |feedback| {
+        vec![
+            ("step", "1"),
+            ("action", "blood"),
+            ("feedback", feedback),
+            ("reason", "x"),
+        ]
+    };
+    let mut rejected = Vec::new();
+    let early = [("reward-1", "1")];
+    rejected.push(browser.post(&format!("{CASE}/outcome"), &early).await);
+    let path = format!("{CASE}/tell");
+    browser.post(&path, &tell("positive")).await.is(303);
+    rejected.push(browser.post(&path, &tell("negative")).await);
+    rejected.push(browser.post(&format!("{CASE}/abandon"), &[]).await);
+    browser
+        .post(&format!("{CASE}/stop"), &[("step", "2")])
+        .await
+        .is(303);
+    let path = format!("{CASE}/outcome");
+    browser.post(&path, &[("reward-1", "1")]).await.is(303);
+    rejected.push(browser.post(&path, &[("reward-1", "0")]).await);
+    browser.post(&path, &[("final", "yes")]).await.is(303);
+    rejected.push(browser.post(&path, &[("reward-2", "0")]).await);
+    for verb in ["pause", "close"] {
+        let path = format!("/studies/clinic/{verb}");
+        browser.post(&path, &[("reason", "x")]).await.is(303);
+        let open = browser.post("/studies/clinic/open", &[("id", "p9")]);
+        rejected.push(open.await);
+    }
+    for page in rejected {
+        let page = page.expect_rejected().text;
+        let error = page.split("role=\"alert\"").nth(1).unwrap();
+        let error = error.split("</div>").next().unwrap();
+        for call in ["POST", "PUT", "GET", "null", "episode"] {
+            assert!(!error.contains(call), "{call} in {error}");
+        }
+    }
+    let page = browser.get("/nowhere").await;
+    assert!(!page.text.contains("GET"), "{}", page.text);
+}
+
+#[tokio::test]
 async fn a_form_that_is_sent_twice_opens_one_case() {
     let server = with_case().await;
     let mut browser = Browser::signed_in(&server, &server.operator).await;

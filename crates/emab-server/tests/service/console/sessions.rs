@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use emab_server::console;
 use emab_server::http::{Peer, PersonHeader};
 use emab_server::store::postgres::Postgres;
-use emab_server::tokens::TokenStore;
+use emab_server::tokens::{NewToken, Role, TokenStore};
 use emab_testkit::postgres::Server;
 
 use super::Browser;
@@ -233,6 +233,37 @@ async fn a_form_without_a_session_is_kept() {
         page.text
     );
     assert!(!page.text.contains(&server.operator));
+}
+
+#[tokio::test]
+async fn a_kept_form_is_shown_to_its_person_only() {
+    let server = TestServer::new();
+    server.put("/v1/studies/clinic", STUDY).await.is(201);
+    let named = |name: &str, person: &str| {
+        let mut new = NewToken::new(name, Role::Operator);
+        new.owner = Some(person.into());
+        let (_, secret) = server.tokens.new_token(&new).unwrap();
+        secret.reveal().to_owned()
+    };
+    let [first, second] = ["one", "two"].map(|name| named(name, "Nora"));
+    let mut browser = Browser::new(&server);
+    browser.sign_in(&first).await;
+    server.tokens.revoke("one").unwrap();
+    let page = browser.post("/studies/clinic/open", &[("id", "p1")]).await;
+    let by = page.text.split("name=\"by\" value=\"").nth(1).unwrap();
+    let by = by.split('"').next().unwrap().to_owned();
+    assert_eq!(by.len(), 8, "{}", page.text);
+    for (token, is_shown) in [(&second, true), (&server.blinded, false)] {
+        let fields = [
+            ("token", token.as_str()),
+            ("next", "studies/clinic/open"),
+            ("by", &by),
+            ("kept.id", "p1"),
+        ];
+        let page = browser.post("/sign-in", &fields).await.text;
+        assert_eq!(page.contains("Send it now"), is_shown, "{page}");
+        assert_eq!(page.contains("value=\"p1\""), is_shown, "{page}");
+    }
 }
 
 #[tokio::test]
