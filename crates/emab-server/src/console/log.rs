@@ -197,7 +197,7 @@ fn row(visit: &Visit<String>, head: &Head, record: &Record) -> Markup {
             td { (kind(&event.kind)) }
             td { @if let Some(case) = event.kind.episode() { (case_link(&studies, case)) } }
             td { (person(&event)) }
-            td { (sentence(&event.kind)) }
+            td.free-text { (sentence(&event.kind)) }
             (hash)
         }
     }

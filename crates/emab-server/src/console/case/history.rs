@@ -54,7 +54,7 @@ fn row<P>(visit: &Visit<P>, case: &Case, step: &StepView) -> Markup {
             td { @if let Some(action) = &step.action { b { bdi { (action) } } } @else if case.view.status == Status::Open { "not reported yet" } @else { "–" } }
             td { @if let Some(feedback) = &step.feedback { bdi { (feedback) } } }
             td { @if step.action.is_some() { (stamp(step.reported.as_ref())) } }
-            td {
+            td.free-text {
                 @if step.overridden { "Override" @if step.reason.is_some() { ": " } @else { ". " } }
                 @if let Some(reason) = &step.reason { bdi { (reason) } ". " }
                 @if step.decided_by == Some(DecidedBy::Fallback) { "Decided from a printed policy. " }
