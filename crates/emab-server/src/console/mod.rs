@@ -1,12 +1,12 @@
 //! The console: web pages for people who treat cases, run a study and check it.
 //!
 //! Pages are rendered here, and every form works without JavaScript. They show what the HTTP API shows to the same role: handlers
-//! check the same permissions and read the same views. A person signs in with a token, which begins a [session](session); the
+//! check the same permissions and read the same views. A person signs in with a token, which begins a session; the
 //! session counts for these pages only.
 //!
-//! - [`visit`]: the extractor of every page: session, path, query and form.
-//! - [`layout`]: the parts that all pages share, and the headers of their responses.
-//! - [`form`]: fields of forms, and values that were typed.
+//! - `visit`: the extractor of every page: session, path, query and form.
+//! - `layout`: the parts that all pages share, and the headers of their responses.
+//! - `form`: fields of forms, and values that were typed.
 //! - One module for each page.
 //!
 //! Links are relative, so that the console works below any path of a proxy.
