@@ -111,7 +111,7 @@ fn health_table(known: Option<&Health>) -> Markup {
                             td { (health(check.status)) }
                             td.n { @if let Some(value) = check.value { (amount(value)) } }
                             td.n { @if let Some(limits) = check.threshold { (amount(limits.yellow)) ", " (amount(limits.red)) } }
-                            td { (text(&check.detail)) }
+                            td.free-text { (text(&check.detail)) }
                         }
                     }
                 }
