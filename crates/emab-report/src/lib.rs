@@ -23,7 +23,7 @@ pub use arena_pairs::pairs_csv;
 pub use bounds::{bounds_rows, bounds_text};
 pub use claim::{Claim, Verdict, claims_table};
 pub use csv_parquet::{table_csv, table_parquet};
-pub use document::{Block, Document, STYLE, figure, inline};
+pub use document::{Block, Document, STYLE, figure, html_page, inline};
 pub use guarantee::{guarantees_table, percent};
 pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
 pub use plot::{

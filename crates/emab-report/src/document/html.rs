@@ -16,40 +16,52 @@ const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inlin
 /// With more headings the page begins with a list of them.
 const FEW_HEADINGS: usize = 3;
 
+/// A page of its title, the elements of its head besides those of all pages, and the element `body`.
+pub fn html_page(title: &str, head: &Markup, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                (head)
+            }
+            (body)
+        }
+    };
+    page.into_string()
+}
+
 impl Document {
     /// As one HTML page with embedded figures.
     pub fn html(&self) -> String {
         let mut page = Page::default();
         let content = page.blocks(&self.blocks, 2);
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
-                    (PreEscaped(GENERATOR))
-                    title { (self.title) }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    main {
-                        h1 { (inline(&self.title)) }
-                        @if page.headings.len() > FEW_HEADINGS {
-                            nav aria-label="Contents" {
-                                ul {
-                                    @for (id, text) in &page.headings {
-                                        li { a href={ "#" (id) } { (inline(text)) } }
-                                    }
+        let head = html! {
+            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            (PreEscaped(GENERATOR))
+            style { (PreEscaped(STYLE)) }
+        };
+        let body = html! {
+            body {
+                main {
+                    h1 { (inline(&self.title)) }
+                    @if page.headings.len() > FEW_HEADINGS {
+                        nav aria-label="Contents" {
+                            ul {
+                                @for (id, text) in &page.headings {
+                                    li { a href={ "#" (id) } { (inline(text)) } }
                                 }
                             }
                         }
-                        (content)
                     }
+                    (content)
                 }
             }
         };
-        page.into_string() + "\n"
+        html_page(&self.title, &head, &body) + "\n"
     }
 }
 

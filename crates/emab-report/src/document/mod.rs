@@ -5,7 +5,7 @@ mod markdown;
 #[cfg(test)]
 mod tests;
 
-pub use html::{STYLE, figure, inline};
+pub use html::{STYLE, figure, html_page, inline};
 
 use crate::claim::Claim;
 

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
 use super::assets;
 use super::form::{REQUEST, Rejected};
@@ -201,23 +201,15 @@ fn error_summary(rejected: Rejected<'_>) -> Markup {
 
 /// A whole HTML document.
 pub fn document(status: u16, root: &str, title: &str, body: &Markup) -> Response {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href="data:,";
-                link rel="stylesheet" href={ (root) (assets::style()) };
-                script src={ (root) (assets::script()) } defer {}
-                title { (title) " · emab" }
-            }
-            body.console { (body) }
-        }
+    let head = html! {
+        link rel="icon" href="data:,";
+        link rel="stylesheet" href={ (root) (assets::style()) };
+        script src={ (root) (assets::script()) } defer {}
     };
+    let body = html! { body.console { (body) } };
+    let page = emab_report::html_page(&format!("{title} · emab"), &head, &body);
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = typed(status, "text/html; charset=utf-8", page.into_string());
+    let mut response = typed(status, "text/html; charset=utf-8", page);
     secure(&mut response);
     response
 }

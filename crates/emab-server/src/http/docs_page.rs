@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use axum::http::HeaderValue;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -69,35 +69,28 @@ pub fn page(openapi: &Value) -> String {
     let document = Document(openapi);
     let groups = operation::groups(document);
     let title = text(&openapi["info"]["title"], "Calls");
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                link rel="icon" href="data:,";
-                title { (title) }
-                style { (PreEscaped(emab_report::STYLE)) }
-            }
-            body.docs {
-                (contents(document, title, &groups))
-                main {
-                    (header(openapi, title))
-                    @for (tag, operations) in &groups {
-                        section.group {
-                            @let name = text(&tag["name"], "");
-                            h2 id={ "tag-" (slug(name)) } { (name) }
-                            (description(tag))
-                            @for operation in operations { (operation.render(document)) }
-                        }
+    let head = html! {
+        link rel="icon" href="data:,";
+        style { (PreEscaped(emab_report::STYLE)) }
+    };
+    let body = html! {
+        body.docs {
+            (contents(document, title, &groups))
+            main {
+                (header(openapi, title))
+                @for (tag, operations) in &groups {
+                    section.group {
+                        @let name = text(&tag["name"], "");
+                        h2 id={ "tag-" (slug(name)) } { (name) }
+                        (description(tag))
+                        @for operation in operations { (operation.render(document)) }
                     }
-                    (schemas(document))
                 }
+                (schemas(document))
             }
         }
     };
-    page.into_string()
+    emab_report::html_page(title, &head, &body)
 }
 
 fn text<'a>(value: &'a Value, default: &'a str) -> &'a str {
