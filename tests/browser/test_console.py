@@ -239,6 +239,68 @@ class WhatGoesWrong(unittest.TestCase):
             ]
             self.assertEqual(told[-1]["data"]["feedback"], "positive")
 
+    def test_two_corrections_of_one_outcome(self) -> None:
+        """The second does not undo the first, which her page does not show yet."""
+        for scripts in (True, False):
+            case = f"n02-{scripts}"
+            service.treat("clinic", case, ill=True)
+            with visitor(service.tokens["operator"], java_script_enabled=scripts) as tab:
+                page = tab.page
+                page.goto(f"studies/clinic/cases/{case}")
+                page.locator("summary", has_text="Correct the outcome").click()
+                page.locator("#amend-cost-1").fill("0.1")
+                page.locator("#amend-reason").fill("invoice")
+                steps = len(service.done("GET", f"studies/clinic/episodes/{case}")["outcome"]["rewards"])
+                first = {"rewards": [0.75, *[None] * (steps - 1)], "reason": "second opinion"}
+                service.done("POST", f"studies/clinic/episodes/{case}/outcome:amend", first)
+                page.get_by_role("button", name="Record the correction", exact=True).click()
+                page.get_by_text("The correction is recorded").wait_for()
+            outcome = service.done("GET", f"studies/clinic/episodes/{case}")["outcome"]
+            self.assertEqual((outcome["costs"][0], outcome["rewards"][0]), (0.1, 0.75))
+
+    def test_a_service_or_proxy_that_cannot_answer(self) -> None:
+        """The form stays as it was typed, with the reason, and can be sent again."""
+        with visitor(service.tokens["operator"]) as tab:
+            page = tab.page
+            page.goto("studies/clinic")
+            page.get_by_label("Id of the case").fill("busy1")
+            tab.expected = ["502", "503"]
+            own = '<main id="main"><h1>Service unavailable</h1><p>try again</p></main>'
+            for status, body, text in (
+                (502, "<h1>Bad gateway</h1>", "cannot answer now (status 502)"),
+                (503, own, "Service unavailable: try again."),
+            ):
+                answer = {"status": status, "body": body, "content_type": "text/html"}
+                page.route("**/open", lambda route, _, answer=answer: route.fulfill(**answer))
+                page.get_by_role("button", name="Open the case").click()
+                page.get_by_text(text).wait_for()
+                self.assertIn("What you typed is kept: send it again", page.get_by_role("alert").inner_text())
+                self.assertEqual(page.get_by_label("Id of the case").input_value(), "busy1")
+                page.unroute("**/open")
+            page.get_by_role("button", name="Open the case").click()
+            page.get_by_role("heading", name="Case busy1").wait_for()
+
+    def test_links_within_a_page_keep_what_was_typed(self) -> None:
+        """Those to the content and to a field with a problem; the back button still works."""
+        with visitor(service.tokens["admin"]) as tab:
+            page = tab.page
+            page.goto("studies/clinic/cases/b03")
+            page.locator("summary", has_text="Abandon the case").click()
+            page.locator("#abandon-reason").fill("half a sen")
+            page.locator("a.skip").focus()
+            page.keyboard.press("Enter")
+            page.wait_for_timeout(500)
+            self.assertTrue(page.url.endswith("#main"))
+            self.assertEqual(page.locator("#abandon-reason").input_value(), "half a sen")
+            page.goto("new-study")
+            page.get_by_label("Or paste it here").fill("horizon = 3")
+            page.locator("#found a[href$='#name']").click()
+            page.wait_for_timeout(500)
+            self.assertEqual(page.get_by_label("Or paste it here").input_value(), "horizon = 3")
+            page.go_back()
+            page.go_back()
+            page.get_by_role("heading", name="Case b03").wait_for()
+
     def test_killed_between_a_form_and_its_answer(self) -> None:
         """The form is recorded and its answer lost: it is sent again, and recorded once."""
         own = Service()
@@ -301,10 +363,27 @@ class WhatGoesWrong(unittest.TestCase):
                     page.get_by_role("button", name="Sign in").click()
                     page.get_by_text("unknown, was revoked or has expired").wait_for()
                     page.get_by_label("Token").fill(own.tokens["operator"])
+                    found = axe(page) if scripts else []
                     page.get_by_role("button", name="Sign in").click()
                     page.get_by_text(f"late-{scripts}").wait_for()
+                    found += axe(page) if scripts else []
+                    self.assertEqual(found, [])
                     page.get_by_role("button", name="Send it now").click()
                     page.get_by_role("heading", name=f"Case late-{scripts}").wait_for()
+            # Another person at the same browser does not see it.
+            zoe = own.new_token("zoe", "operator", "Zoë")
+            with visitor(own.tokens["operator"], of=own) as tab:
+                page = tab.page
+                page.goto("studies/clinic")
+                tab.expected = ["401", "EventSource"]
+                page.get_by_label("Id of the case").fill("hers")
+                page.wait_for_timeout(3_200)
+                page.get_by_role("button", name="Open the case").click()
+                page.get_by_label("Token").fill(zoe)
+                page.get_by_role("button", name="Sign in").click()
+                page.get_by_text("is not shown to you").wait_for()
+                self.assertNotIn("hers", page.content())
+                self.assertEqual(axe(page), [])
         finally:
             own.close()
 
@@ -515,6 +594,33 @@ class WhatPeopleSee(unittest.TestCase):
             tab.page.get_by_label("Token").wait_for()
             context.close()
             self.assertEqual(tab.faults, [])
+
+    def test_the_worklist_follows_the_log(self) -> None:
+        """Although its search has the focus; the focus stays where it is."""
+        token = service.new_token("wanda", "operator", "Wanda")
+        service.tokens["wanda"] = token
+        service.treat("clinic", "w1", ill=True, upto="open", role="wanda")
+        with visitor(token) as tab:
+            page = tab.page
+            page.goto("worklist")
+            self.assertEqual(focused(page), "find")
+            service.treat("clinic", "w2", ill=True, upto="open", role="wanda")
+            page.get_by_role("link", name="w2").wait_for()
+            self.assertEqual(focused(page), "find")
+            page.get_by_role("link", name="w1").focus()
+            service.treat("clinic", "w3", ill=True, upto="open", role="wanda")
+            page.get_by_role("link", name="w3").wait_for()
+            self.assertEqual(focused(page), "w1")
+            page.keyboard.press("ArrowDown")
+            self.assertEqual(focused(page), "w2")
+
+    def test_health_follows_the_log(self) -> None:
+        """It is computed after the page was shown, which then shows it."""
+        with visitor(service.tokens["admin"]) as tab:
+            tab.page.goto("studies/clinic")
+            service.treat("clinic", "health1", ill=True)
+            last = len(service.events("clinic"))
+            tab.page.locator(f"p.hint:text-is('As of event {last}.')").wait_for()
 
     def test_pages_follow_the_log(self) -> None:
         """An open page shows a new event without a reload, says when it cannot, and does not take away what is typed."""

@@ -133,7 +133,7 @@ pub struct Serve {
     #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = rate, allow_negative_numbers = true)]
     pub rate: u32,
     /// How long a person stays signed in to the console, such as `12h`.
-    #[arg(long, value_name = "DURATION", default_value = "12h", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "12h", value_parser = session_length)]
     pub session: Duration,
     /// Log level: `error`, `warn`, `info` or `debug` (every request). The log is JSON lines on standard error.
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = level)]
@@ -300,6 +300,14 @@ pub struct NewToken {
 fn parse_duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text)
         .map_err(|_| "a duration is a number and a unit, such as `90d`, `12h` or `30min`".into())
+}
+
+fn session_length(text: &str) -> Result<Duration, String> {
+    const YEAR: Duration = Duration::from_secs(366 * 86_400);
+    let length = parse_duration(text)?;
+    let allowed = (Duration::from_secs(1)..=YEAR).contains(&length);
+    let rule = "a session lasts from a second to a year, such as `12h`";
+    allowed.then_some(length).ok_or_else(|| rule.into())
 }
 
 fn level(text: &str) -> Result<Level, String> {

@@ -10,6 +10,24 @@ pub fn now() -> SystemTime {
     within(SystemTime::now())
 }
 
+/// The present time, to the second, as RFC 3339.
+pub fn now_text() -> String {
+    humantime::format_rfc3339_seconds(now()).to_string()
+}
+
+/// The present time in seconds since 1970.
+pub fn now_seconds() -> u64 {
+    now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |it| it.as_secs())
+}
+
+/// The time after a duration, clamped as [`now`].
+pub fn after(duration: Duration) -> SystemTime {
+    let last = UNIX_EPOCH + LAST;
+    within(now().checked_add(duration).unwrap_or(last))
+}
+
 fn within(time: SystemTime) -> SystemTime {
     time.clamp(UNIX_EPOCH, UNIX_EPOCH + LAST)
 }

@@ -80,6 +80,8 @@ fn rejects_invalid_input() {
         token new z --role viewer --valid-for 90          => '90' for '--valid-for | a number and a unit, such as `90d`
         token new z --role viewer --valid-for abc         => 'abc' for '--valid-for | a number and a unit
         serve --log inf                                   => 'inf' for '--log | error, warn, info or debug (did you mean `info`?)
+        serve --session 90000000h                         => '90000000h' for '--session | a session lasts from a second to a year
+        serve --session 0s                                => '0s' for '--session | a session lasts from a second to a year
         serve --listen foo                                => 'foo' for '--listen | an IP address and a port, such as 127.0.0.1:8420
         serve --person-header X --trusted-proxy abc       => 'abc' for '--trusted-proxy | an IP address is needed, such as 10.0.0.4
         ",

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::app::audit::{Options, Report, audit_study_with};
 use crate::app::{Service, head, with_caller};
+use crate::clock::now_text;
 use crate::domain::Author;
 
 /// An audit of a study.
@@ -43,10 +44,6 @@ pub struct Audits(Arc<Mutex<HashMap<String, Audit>>>);
 /// The largest number of studies whose results are kept.
 const KEPT: usize = 1_000;
 
-fn now() -> String {
-    humantime::format_rfc3339_seconds(crate::clock::now()).to_string()
-}
-
 impl Audits {
     /// The latest audit of a study.
     pub fn latest(&self, study: &str) -> Option<Audit> {
@@ -58,7 +55,7 @@ impl Audits {
     pub fn start(&self, service: &Arc<Service>, study: &str, expect: Option<String>, by: &Author) {
         let progress = Arc::<EventCount>::default();
         let audit = Audit {
-            begun: now(),
+            begun: now_text(),
             by: by.person.clone(),
             expect: expect.clone(),
             progress: progress.clone(),
@@ -94,7 +91,7 @@ impl Audits {
                 Err(error) => Err(error),
             };
             if let Some(audit) = audits.locked().get_mut(&name) {
-                audit.ended = Some((now(), result.map_err(|error| error.to_string())));
+                audit.ended = Some((now_text(), result.map_err(|error| error.to_string())));
             }
         });
     }

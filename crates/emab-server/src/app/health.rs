@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use crate::app::drift::DriftReader;
 use crate::app::{Service, ServiceError, with_caller};
+use crate::clock::now_seconds;
 use crate::domain::{Check, Head, Health, HealthInputs, HealthStatus, Study};
 
 /// The largest number of studies in the metrics, in the order of their names.
@@ -37,11 +38,6 @@ pub struct HealthCache {
     running: Arc<Mutex<HashSet<String>>>,
 }
 
-fn now() -> u64 {
-    let since = crate::clock::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |it| it.as_secs())
-}
-
 impl HealthCache {
     /// The health of a study now.
     pub async fn health(
@@ -55,7 +51,7 @@ impl HealthCache {
                 let earlier = cache.locked().remove(&name).map(|it| it.drift);
                 let drift = DriftReader::read(earlier, state, store)?;
                 let inputs = HealthInputs::of(state, drift.monitor());
-                let health = Health::new(&state.study, &inputs, now());
+                let health = Health::new(&state.study, &inputs, now_seconds());
                 let last = LastRead {
                     study: state.study.clone(),
                     inputs,
@@ -98,7 +94,7 @@ impl HealthCache {
         let cache = self.locked();
         let known = cache
             .values()
-            .map(|it| Health::new(&it.study, &it.inputs, now()));
+            .map(|it| Health::new(&it.study, &it.inputs, now_seconds()));
         let mut all: Vec<Health> = known.collect();
         all.sort_by(|one, other| one.study.cmp(&other.study));
         text(&all)
@@ -111,7 +107,7 @@ impl HealthCache {
             let cache = self.locked();
             let last = cache.get(&head.name);
             let last = last.filter(|it| it.study.hash == head.spec_hash);
-            let health = last.map(|it| Health::new(&it.study, &it.inputs, now()));
+            let health = last.map(|it| Health::new(&it.study, &it.inputs, now_seconds()));
             (health, last.map(|it| it.inputs.as_of()))
         };
         let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);

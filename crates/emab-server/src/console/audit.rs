@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::form::{Rejected, Values, text_field};
+use super::form::{Rejected, Values, shown_to, text_field};
 use super::layout::{AsOf, Page, Tab, go_to, time};
 use super::log::{self, pretty};
 use super::visit::{PageResult, Visit};
@@ -50,6 +50,7 @@ pub fn section(visit: &Visit<String>, head: &Head, rejected: Option<Rejected<'_>
                      It runs in the background, on the state of the study at this moment."
                 }
                 form method="post" action={ (visit.root) "studies/" (head.name) "/audit" } {
+                    (shown_to(&visit.caller))
                     (text_field(("expect", "expect"), "Expected hash", values.get("expect"), Some(
                         "Optional: a hash that was kept in another place. One of the events must have it."
                     ), false))

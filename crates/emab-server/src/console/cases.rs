@@ -7,7 +7,8 @@ use super::studies::visible;
 use super::visit::{PageResult, Visit};
 use super::words::{stamp, waits_for};
 use crate::app::head;
-use crate::domain::{EpisodeRecord, Head, Status, Study, is_name};
+use crate::clock::now_seconds;
+use crate::domain::{EpisodeRecord, Head, Status, Study, is_name, is_overdue};
 use crate::http::error::ApiError;
 use crate::store::{Store, StoreError, Which};
 use crate::tokens::Permission;
@@ -34,6 +35,13 @@ struct Cases {
     rows: Vec<EpisodeRecord>,
     /// The id after which the next page begins.
     next: Option<String>,
+}
+
+impl Cases {
+    /// Whether there is none, on this page and the next ones.
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.next.is_none()
+    }
 }
 
 impl Filter {
@@ -197,22 +205,13 @@ fn waiting(study: &Study, case: &EpisodeRecord, state: &str) -> Markup {
     let recommended = case
         .recommended
         .map_or("stop".into(), |a| study.spec.actions().name(a));
+    let awaited = case.awaited_since().zip(study.expected_delay);
+    let overdue = awaited.is_some_and(|(since, delay)| is_overdue(since, delay, now_seconds()));
     html! {
         @if case.status() == Status::Open { b { bdi { (recommended) } } ": " }
         (waits_for(case.status(), case.step(), state))
-        @if is_overdue(study, case) { " " span.mark.mixed { span aria-hidden="true" { "▲" } " overdue" } }
+        @if overdue { " " span.mark.mixed { span aria-hidden="true" { "▲" } " overdue" } }
     }
-}
-
-/// Whether the outcome of a case is awaited for longer than the study expects.
-fn is_overdue(study: &Study, case: &EpisodeRecord) -> bool {
-    let ended = case.end.as_ref().and_then(|end| end.stamp.as_ref());
-    let ended = ended.and_then(|stamp| humantime::parse_rfc3339_weak(&stamp.at).ok());
-    let waited = ended.and_then(|ended| crate::clock::now().duration_since(ended).ok());
-    case.status() == Status::Stopped
-        && waited
-            .zip(study.expected_delay)
-            .is_some_and(|(waited, delay)| waited > delay)
 }
 
 /// The cases that wait for a report or an outcome, of all studies.
@@ -225,11 +224,14 @@ pub async fn worklist(visit: Visit) -> PageResult {
     };
     let typed = visit.query.get("id").to_owned();
     let person = visit.caller.author().person.clone();
-    let (heads, more) = visible(&visit, &visit.query).await?;
-    if is_name(&typed)
-        && let Some(found) = find(&visit, &heads, &typed).await?
-    {
-        return Ok(go_to(&format!("studies/{found}/cases/{typed}")));
+    let after = visit.query.get("after");
+    let (heads, more) = visible(&visit, after).await?;
+    let found = match is_name(&typed) {
+        true => studies_with(&visit, &typed).await?,
+        false => Vec::new(),
+    };
+    if let [study] = &found[..] {
+        return Ok(go_to(&format!("studies/{study}/cases/{typed}")));
     }
     let sees_awaited = |head: &Head| head.details.awaited.total() > 0 || head.rules < 4;
     let mut sections = Vec::new();
@@ -261,7 +263,7 @@ pub async fn worklist(visit: Visit) -> PageResult {
     }
     let none = sections
         .iter()
-        .all(|(_, _, lists)| lists.iter().all(|list| list.rows.is_empty()));
+        .all(|(_, _, lists)| lists.iter().all(Cases::is_empty));
     let content = html! {
         form.row method="get" action={ (visit.root) "worklist" } role="search" {
             div.field {
@@ -277,16 +279,22 @@ pub async fn worklist(visit: Visit) -> PageResult {
         @if !typed.is_empty() && !is_name(&typed) {
             p.notice { "No id begins with " bdi { (typed) } ": ids have letters, digits, dots, dashes and underscores." }
         }
+        @if !found.is_empty() {
+            p { "Several studies have a case " b { (typed) } ":" }
+            ul { @for study in &found { li { a href={ "studies/" (study) "/cases/" (typed) } { (typed) " of " (study) } } } }
+        }
         @if none {
             p { "No case waits" @if !typed.is_empty() { " whose id begins with " bdi { (typed) } } @if !everyone { " that you opened" } ". "
                 @if !everyone { a href="worklist?of=everyone" { "Show the cases of everyone" } } }
         }
         @for (head, study, lists) in &sections {
             @for (list, show, title) in lists.iter().zip(["open", "awaited"]).zip(["open cases", "outcomes awaited"]).map(|((a, b), c)| (a, b, c)) {
-                @if !list.rows.is_empty() {
+                @if !list.is_empty() {
                     h2 { (head.name) ": " (title) }
                     p.hint { "As of event " (head.seq) @if let Some(at) = &head.details.at { ", recorded " (time(at)) } "." }
-                    (table(&visit, study, &list.rows, &format!("{}, {title}", head.name)))
+                    @if list.rows.is_empty() { p { "None of the first " (SCANNED) " is yours." } } @else {
+                        (table(&visit, study, &list.rows, &format!("{}, {title}", head.name)))
+                    }
                     @if list.next.is_some() {
                         p { a href={ "studies/" (head.name) "/cases?show=" (show) @if !everyone { "&mine=yes" } } { "All " (title) " of " (head.name) } }
                     }
@@ -298,19 +306,30 @@ pub async fn worklist(visit: Visit) -> PageResult {
         }
         p.hint { "Type an id and press Enter to open a case. In the lists, the arrow keys move from case to case." }
     };
-    Ok(Page::new("Worklist", Section::Worklist).show(&visit, &content))
+    let page = Page::new("Worklist", Section::Worklist).following(after, &heads);
+    Ok(page.show(&visit, &content))
 }
 
-/// The first study with a case of this id.
-async fn find(visit: &Visit, heads: &[Head], id: &str) -> Result<Option<String>, ApiError> {
-    let (heads, id) = (heads.to_vec(), id.to_owned());
-    let found = visit.app.service.read(move |store| {
-        for head in heads {
-            if !store.episodes(head.key, &[&id])?.is_empty() {
-                return Ok(Some(head.name));
+/// The studies that a person may see with a case of this id.
+async fn studies_with(visit: &Visit, id: &str) -> Result<Vec<String>, ApiError> {
+    let mut found = Vec::new();
+    let mut after = String::new();
+    loop {
+        let (heads, next) = visible(visit, &after).await?;
+        let id = id.to_owned();
+        let some = visit.app.service.read(move |store| {
+            let mut some = Vec::new();
+            for head in heads {
+                if !store.episodes(head.key, &[&id])?.is_empty() {
+                    some.push(head.name);
+                }
             }
+            Ok(some)
+        });
+        found.extend(some.await?);
+        match next {
+            Some(next) => after = next,
+            None => return Ok(found),
         }
-        Ok(None)
-    });
-    Ok(found.await?)
+    }
 }

@@ -1,11 +1,16 @@
-// Comfort for the pages of the console, which also work without it: pages refresh when something changes, a form that
-// cannot be sent keeps what was typed, times are shown in the reader's zone.
+// An optional script for the pages of the console, which also work without it: pages refresh when something changes, a form
+// that cannot be sent keeps what was typed, times are shown in the reader's zone.
 "use strict";
 
 const page = new DOMParser();
 let changed = false; // whether something was typed since the page was shown
 let stream = null;
 let reload = null; // the timer of a page whose content changes without an event
+let shown = address(); // the page that is shown
+
+function address() {
+  return location.href.split("#")[0];
+}
 
 function say(text) {
   const place = document.getElementById("connection");
@@ -30,18 +35,27 @@ function resolve(next, address) {
   }
 }
 
+// What identifies an element in two versions of a page.
+function identity(it) {
+  return [it.tagName, it.id || it.href || it.textContent].join(" ");
+}
+
 // Shows another version of the page, or another page; `from` is the address that it came from.
 function show(text, from, url, focus) {
   const next = page.parseFromString(text, "text/html");
+  const focused = identity(document.activeElement);
   resolve(next.body, from);
   const open = new Set([...document.querySelectorAll("details[open] > summary")].map((it) => it.textContent));
   document.title = next.title;
   document.body.replaceWith(next.body);
   if (url && url !== location.href) history.pushState(null, "", url);
+  shown = address();
   if (!focus) {
     for (const it of document.querySelectorAll("details > summary")) {
       if (open.has(it.textContent)) it.parentElement.open = true;
     }
+    const same = [...document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex]")].find((it) => identity(it) === focused);
+    same?.focus({ preventScroll: true });
   }
   changed = false;
   begin();
@@ -54,8 +68,7 @@ function show(text, from, url, focus) {
 }
 
 async function refresh() {
-  const field = document.activeElement?.closest("input, select, textarea, button");
-  if (changed || (field && field.closest("form"))) {
+  if (changed) {
     say("Something was recorded meanwhile. Reload the page to see it, after you have sent what you typed.");
     return;
   }
@@ -89,16 +102,31 @@ async function send(form, button) {
   buttons.forEach((it) => (it.disabled = true));
   try {
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body: fields, headers: { Accept: "text/html" } });
-    show(await answer.text(), answer.url, answer.redirected ? answer.url : null, true);
+    const text = await answer.text();
+    if (answer.ok) show(text, answer.url, answer.redirected ? answer.url : null, true);
+    else keep(form, buttons, reason(text) ?? `The service cannot answer now (status ${answer.status}).`, answer.status);
   } catch {
-    buttons.forEach((it) => (it.disabled = false));
-    const old = form.querySelector("[role=alert]");
-    const alert = old ?? document.createElement("p");
-    alert.className = "error";
-    alert.setAttribute("role", "alert");
-    alert.textContent = "The service cannot be reached. What you typed is kept: send it again. Sending it twice is harmless.";
-    if (!old) form.prepend(alert);
+    keep(form, buttons, "The service cannot be reached.", 503);
   }
+}
+
+// Why a page with an error is shown; a proxy's page does not say it.
+function reason(text) {
+  const main = page.parseFromString(text, "text/html").getElementById("main");
+  const parts = [...(main?.querySelectorAll("h1, h1 + p") ?? [])].map((it) => it.textContent);
+  return parts.length ? `${parts.join(": ")}.` : null;
+}
+
+// Keeps a form that was not recorded, and says why.
+function keep(form, buttons, why, status) {
+  buttons.forEach((it) => (it.disabled = false));
+  const old = form.querySelector("[role=alert]");
+  const alert = old ?? document.createElement("p");
+  alert.className = "error";
+  alert.setAttribute("role", "alert");
+  const again = status === 429 || status >= 500 ? ": send it again. Sending it twice is harmless." : ".";
+  alert.textContent = `${why} What you typed is kept${again}`;
+  if (!old) form.prepend(alert);
 }
 
 // Checks a form while it is typed: shows what the button that checks it would show.
@@ -137,7 +165,7 @@ function begin() {
   follow();
   clearTimeout(reload);
   const running = document.querySelector("[data-reload]");
-  if (running) reload = setTimeout(refresh, 1000 * running.dataset.reload);
+  if (running) reload = setTimeout(() => changed || refresh(), 1000 * running.dataset.reload);
 }
 
 document.addEventListener("input", (event) => {
@@ -164,5 +192,6 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   send(form, event.submitter);
 });
-addEventListener("popstate", () => location.reload());
+// Not after a link within the page.
+addEventListener("popstate", () => address() === shown || location.reload());
 begin();

@@ -46,7 +46,7 @@ pub async fn for_people(request: Request, next: Next) -> Response {
             h1 { (problem.title) }
             p { (words::for_people(&problem.detail)) }
             @if status == 503 || status == 429 {
-                p { "Nothing is lost: a form that was sent and not answered can be sent again by reloading this page." }
+                p { "If you have sent a form, send it again by reloading this page. Sending it twice is harmless." }
             }
             p { a href=(root) { "Go to the studies" } }
             p.hint { "Status " (status) }

@@ -9,6 +9,7 @@ use emab_problem::hex;
 use emab_report::inline;
 use maud::{Markup, html};
 
+use crate::http::auth::Caller;
 use crate::http::body::bytes_of_any_type;
 use crate::http::error::ApiError;
 
@@ -60,6 +61,13 @@ impl Fields {
         Some(self.get(name))
             .filter(|it| !it.is_empty())
             .map(Into::into)
+    }
+
+    /// The value that a field showed, if the form tells it.
+    pub fn was(&self, name: &str) -> Option<&str> {
+        let mut fields = self.0.iter();
+        let found = fields.find(|(field, _)| field.strip_prefix(WAS) == Some(name));
+        found.map(|(_, value)| value.trim())
     }
 
     /// Whether a box was ticked.
@@ -124,12 +132,34 @@ pub async fn read_form(max: usize, headers: &HeaderMap, body: Body) -> Result<Fi
 
 /// The name of the field with the id of a request.
 pub const REQUEST: &str = "request";
+/// The name of the field with the id of the token of the person to whom a form was shown.
+pub const SHOWN_TO: &str = "shown-to";
+/// The prefix of the name of a field with the value that another field showed.
+const WAS: &str = "was-";
 
-/// A hidden field with a new id: a form that is sent twice is one request.
-pub fn request_id() -> Markup {
+/// Whether people do not see a field.
+pub fn is_hidden(name: &str) -> bool {
+    [REQUEST, SHOWN_TO].contains(&name) || name.starts_with(WAS)
+}
+
+/// Hidden fields of a form that submits a command: who sees it, and a new id, so that a form that is sent twice is one request.
+pub fn request_id(caller: &Caller) -> Markup {
     let mut bytes = [0; 16];
     let id = getrandom::fill(&mut bytes).is_ok().then(|| hex(&bytes));
-    html! { @if let Some(id) = id { input type="hidden" name=(REQUEST) value=(id); } }
+    html! {
+        (shown_to(caller))
+        @if let Some(id) = id { input type="hidden" name=(REQUEST) value=(id); }
+    }
+}
+
+/// A hidden field: after the end of the session the form is shown to this person only.
+pub fn shown_to(caller: &Caller) -> Markup {
+    html! { input type="hidden" name=(SHOWN_TO) value=(caller.id()); }
+}
+
+/// A hidden field with the value that another field shows: the form then tells what its sender has changed.
+pub fn was(name: &str, value: &str) -> Markup {
+    html! { input type="hidden" name={ (WAS) (name) } value=(value); }
 }
 
 /// A number with a point or a comma before its fraction.
@@ -140,6 +170,11 @@ pub fn number(text: &str) -> Option<f64> {
         _ => text,
     };
     text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// Whether another input may be accepted: the form is shown again.
+pub fn is_rejection(error: &ApiError) -> bool {
+    matches!(error.status, 400 | 409 | 422)
 }
 
 /// A form as it was typed, and why it was rejected.
@@ -167,6 +202,15 @@ impl<'a> Values<'a> {
 
     pub fn get(&self, name: &str) -> &'a str {
         self.or(name, "")
+    }
+
+    /// The value of a field that shows a known one: what was typed if it was changed, or else the known one, which may be newer.
+    pub fn changed_or(&self, name: &str, known: &'a str) -> &'a str {
+        let typed = self.0.map(|it| (it.typed.get(name), it.typed.was(name)));
+        match typed {
+            Some((typed, was)) if was != Some(typed) => typed,
+            _ => known,
+        }
     }
 
     pub fn ticked(&self, name: &str) -> bool {

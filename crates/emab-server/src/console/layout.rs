@@ -5,10 +5,10 @@ use axum::response::Response;
 use maud::{Markup, html};
 
 use super::assets;
-use super::form::{REQUEST, Rejected};
+use super::form::{Rejected, is_hidden};
 use super::visit::Visit;
 use super::words::for_people;
-use crate::domain::Head;
+use crate::domain::{Head, is_name};
 use crate::http::response::typed;
 use crate::tokens::Permission;
 
@@ -55,12 +55,19 @@ impl AsOf {
     }
 }
 
+/// The number of events of some studies together: it changes with each of them.
+pub fn events_of(heads: &[Head]) -> u64 {
+    heads.iter().map(|head| head.seq).sum()
+}
+
 /// A page around its content.
 pub struct Page<'a> {
     pub title: String,
     pub section: Option<Section>,
     /// The study, its page and the event that the page shows.
     pub study: Option<(&'a str, Tab, AsOf)>,
+    /// The query of the stream that tells when the page changes, of a page of several studies.
+    pub follows: Option<String>,
     /// A form that was rejected.
     pub rejected: Option<Rejected<'a>>,
 }
@@ -71,6 +78,7 @@ impl<'a> Page<'a> {
             title: title.into(),
             section: Some(section),
             study: None,
+            follows: None,
             rejected: None,
         }
     }
@@ -80,8 +88,16 @@ impl<'a> Page<'a> {
             title: title.into(),
             section: None,
             study: Some((study, tab, as_of)),
+            follows: None,
             rejected: None,
         }
+    }
+
+    /// The page changes with these studies, which begin after a name.
+    pub fn following(mut self, after: &str, heads: &[Head]) -> Page<'a> {
+        let after = if is_name(after) { after } else { "" };
+        self.follows = Some(format!("from={after}&after={}", events_of(heads)));
+        self
     }
 
     pub fn rejected(mut self, rejected: Option<Rejected<'a>>) -> Page<'a> {
@@ -92,14 +108,11 @@ impl<'a> Page<'a> {
     /// The response with the page.
     pub fn show<P>(&self, visit: &Visit<P>, content: &Markup) -> Response {
         let root = &visit.root;
-        let updates = match (&self.study, self.section) {
-            (Some((study, _, as_of)), _) => {
-                Some(format!("{root}updates?study={study}&after={}", as_of.seq))
-            }
-            // They show no events, and a new secret must not be replaced by the next version of the page.
-            (None, Some(Section::NewStudy | Section::People)) => None,
-            (None, _) => Some(format!("{root}updates")),
+        let updates = match &self.study {
+            Some((study, _, as_of)) => Some(format!("study={study}&after={}", as_of.seq)),
+            None => self.follows.clone(),
         };
+        let updates = updates.map(|query| format!("{root}updates?{query}"));
         let body = html! {
             (self.header(visit))
             main id="main" data-updates=[updates] tabindex="-1" {
@@ -149,7 +162,7 @@ impl<'a> Page<'a> {
                     p { "As of event " b id="as-of" { (as_of.seq) } " of study " b { (study) }
                         @if let Some(at) = &as_of.at { ", recorded " (time(at)) } "." }
                 }
-                p { "Page made " (time(&now())) "." span id="connection" role="status" {} }
+                p { "Rendered " (time(&crate::clock::now_text())) "." span id="connection" role="status" {} }
                 p { "emab " (env!("CARGO_PKG_VERSION")) " · " a href={ (root) "docs" } { "API" } }
             }
         }
@@ -180,8 +193,9 @@ fn error_summary(rejected: Rejected<'_>) -> Markup {
     let error = rejected.error;
     // After a conflict the form may be another one, or gone.
     let is_shown = |(name, value): &(&str, &str)| {
-        let hidden = [REQUEST, "step", "policy-hash"].contains(name);
-        error.status == 409 && !hidden && (1..=SHORT).contains(&value.trim().len())
+        let hidden = is_hidden(name) || ["step", "policy-hash"].contains(name);
+        let same = rejected.typed.was(name) == Some(value.trim());
+        error.status == 409 && !hidden && !same && (1..=SHORT).contains(&value.trim().len())
     };
     let mut typed = rejected.typed.iter().filter(is_shown).peekable();
     html! {
@@ -245,9 +259,4 @@ pub fn time(text: &str) -> Markup {
         None => text.into(),
     };
     html! { time datetime=(text) { (short) } }
-}
-
-/// The present time, RFC 3339.
-pub fn now() -> String {
-    humantime::format_rfc3339_seconds(crate::clock::now()).to_string()
 }

@@ -3,12 +3,13 @@
 //! The store keeps the hash of the secret, so that any copy of the service knows a session. It counts as long as its token is
 //! valid, which is checked for every page.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use emab_problem::{hex, sha256_hex};
 
 use crate::app::set_caller;
+use crate::clock;
 use crate::http::App;
 use crate::http::error::ApiError;
 use crate::store::Session;
@@ -27,13 +28,12 @@ pub async fn begin(token: &str, headers: &HeaderMap, app: &App) -> Result<Header
     let filled = getrandom::fill(&mut bytes);
     filled.map_err(|error| ApiError::internal(format!("no random numbers: {error}")))?;
     let secret = hex(&bytes);
-    let now = crate::clock::now();
     let time = |at| humantime::format_rfc3339_seconds(at).to_string();
     let session = Session {
         hash: sha256_hex(secret.as_bytes()),
         token: token.into(),
-        begun: time(now),
-        expires: time(now.checked_add(app.session).unwrap_or(now)),
+        begun: time(clock::now()),
+        expires: time(clock::after(app.session)),
     };
     app.service.begin_session(session).await?;
     Ok(cookie(headers, &secret, app.session, app.tls))
@@ -74,23 +74,12 @@ pub async fn current(
     Ok(found)
 }
 
-/// The id of the token of a session that may have ended, if the store still has it.
-pub async fn former_token(headers: &HeaderMap, app: &App) -> Option<String> {
-    let key = keys(headers).into_iter().next()?;
-    let session = app.service.session(&key.0).await.ok()?;
-    session.map(|session| session.token)
-}
-
 /// The id of the token of a session; none if the session has ended.
 pub async fn token_of(key: &SessionKey, app: &App) -> Result<Option<String>, ApiError> {
     let session = app.service.session(&key.0).await?;
-    let now = crate::clock::now().duration_since(UNIX_EPOCH);
-    let lasts = |session: &Session| {
-        let ends = humantime::parse_rfc3339(&session.expires).ok();
-        let ends = ends.and_then(|ends| ends.duration_since(UNIX_EPOCH).ok());
-        ends.zip(now.as_ref().ok())
-            .is_some_and(|(ends, now)| *now < ends)
-    };
+    let now = clock::now();
+    let lasts =
+        |it: &Session| humantime::parse_rfc3339(&it.expires).is_ok_and(|expires| now < expires);
     Ok(session.filter(lasts).map(|session| session.token))
 }
 

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use emab_report::inline;
 use maud::{Markup, html};
 
-use super::form::{Fields, MAX_KEPT, read_form};
+use super::form::{Fields, MAX_KEPT, SHOWN_TO, is_hidden, read_form};
 use super::layout::{document, go_to};
 use super::session;
 use super::visit::{PageResult, check_origin, root};
@@ -26,8 +26,6 @@ struct Next {
     address: String,
     /// The form; none if it was too large to be kept.
     form: Option<Fields>,
-    /// The id of the token of the person who sent it, if it is known.
-    by: String,
 }
 
 impl Next {
@@ -40,7 +38,6 @@ impl Next {
         Next {
             address: local(fields.get("next")).into(),
             form: Some(form),
-            by: fields.get("by").into(),
         }
     }
 }
@@ -74,9 +71,6 @@ pub async fn instead(
     let next = Next {
         address: local(&format!("{address}{query}")).into(),
         form,
-        by: session::former_token(&parts.headers, app)
-            .await
-            .unwrap_or_default(),
     };
     show(200, root, &next, None, app).await
 }
@@ -116,7 +110,6 @@ async fn show(
             form method="post" action={ (root) "sign-in" } {
                 input type="hidden" name="next" value=(next.address);
                 @if let Some(form) = &next.form { (kept_fields(form)) }
-                input type="hidden" name="by" value=(next.by);
                 // Password managers keep a token by the name of its user.
                 input type="text" name="username" value="emab" autocomplete="username" hidden;
                 div.field {
@@ -182,10 +175,10 @@ pub async fn sign_in(State(app): State<App>, request: Request) -> Response {
         let cookie = session::begin(caller.id(), &parts.headers, &app).await?;
         let mut answer = match next.form.as_ref().filter(|form| !form.is_empty()) {
             None => go_to(&format!("{root}{}", next.address)),
-            Some(form) if is_of(&next.by, &caller, &app).await => {
+            Some(form) if was_shown_to(&caller, form, &app).await => {
                 send_again(&root, &next.address, form, &caller)
             }
-            Some(_) => of_another(&root),
+            Some(_) => not_shown(&root),
         };
         answer.headers_mut().insert(SET_COOKIE, cookie);
         Ok(answer)
@@ -195,9 +188,10 @@ pub async fn sign_in(State(app): State<App>, request: Request) -> Response {
         .unwrap_or_else(|error: ApiError| error.into_response())
 }
 
-/// Whether a form that was sent with this token may be shown: its person is the caller, perhaps with another token, or is not known.
-async fn is_of(token: &str, caller: &Caller, app: &App) -> bool {
-    if token.is_empty() || token == caller.id() {
+/// Whether the caller is the person to whom a form was shown before, perhaps with another token.
+async fn was_shown_to(caller: &Caller, form: &Fields, app: &App) -> bool {
+    let token = form.get(SHOWN_TO);
+    if token == caller.id() {
         return true;
     }
     let store = app.tokens.store();
@@ -212,7 +206,7 @@ fn send_again(root: &str, address: &str, form: &Fields, caller: &Caller) -> Resp
     let place: Vec<&str> = address.split('/').collect();
     let shown = form
         .iter()
-        .filter(|(name, value)| *name != super::form::REQUEST && !value.is_empty());
+        .filter(|(name, value)| !is_hidden(name) && !value.is_empty());
     let body = html! {
         main.narrow id="main" {
             h1 { "You are signed in" }
@@ -236,12 +230,12 @@ fn send_again(root: &str, address: &str, form: &Fields, caller: &Caller) -> Resp
     document(200, root, "Send it again", &body)
 }
 
-/// The page for a person who signs in after another one, whose form is not shown.
-fn of_another(root: &str) -> Response {
+/// The page for a person who may not have sent the form that was kept.
+fn not_shown(root: &str) -> Response {
     let body = html! {
         main.narrow id="main" {
             h1 { "You are signed in" }
-            p { "Another person had sent a form after the end of a session. It was not recorded, and is not shown to you." }
+            p { "A form was sent here after the end of a session of another person. It was not recorded, and is not shown to you." }
             p { a.button href=(root) { "Go to the studies" } }
         }
     };

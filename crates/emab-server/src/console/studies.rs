@@ -1,14 +1,12 @@
 //! The start page: the studies that a person may see.
 
-use std::time::UNIX_EPOCH;
-
 use maud::{Markup, html};
 
-use super::form::Fields;
 use super::layout::{Page, Section, time};
 use super::visit::{PageResult, Visit};
 use super::words::{amount, health};
 use crate::app::Summary;
+use crate::clock::now_seconds;
 use crate::domain::{Head, Health, is_name};
 use crate::http::error::ApiError;
 use crate::tokens::Permission;
@@ -18,7 +16,8 @@ const LIMIT: usize = 50;
 
 pub async fn page(visit: Visit) -> PageResult {
     visit.caller.may(Permission::ReadStudy)?;
-    let (heads, next) = visible(&visit, &visit.query).await?;
+    let after = visit.query.get("after");
+    let (heads, next) = visible(&visit, after).await?;
     let mut rows = Vec::new();
     for head in &heads {
         let summary = visit.app.service.summary(head).await?;
@@ -32,23 +31,22 @@ pub async fn page(visit: Visit) -> PageResult {
             nav.pages aria-label="More studies" { a href={ "./?after=" (next) } { "More studies" } }
         }
     };
-    Ok(Page::new("Studies", Section::Studies).show(&visit, &content))
+    let page = Page::new("Studies", Section::Studies).following(after, &heads);
+    Ok(page.show(&visit, &content))
 }
 
-/// A page of the studies that a person may see, and the name after which the next page begins.
+/// A page of the studies that a person may see, after a name, and the name after which the next page begins.
 pub async fn visible<P>(
     visit: &Visit<P>,
-    query: &Fields,
+    after: &str,
 ) -> Result<(Vec<Head>, Option<String>), ApiError> {
-    let after = Some(query.get("after")).filter(|after| is_name(after));
+    let after = if is_name(after) { after } else { "" };
     let bound = visit.caller.token.studies.clone();
-    let heads = visit
-        .app
-        .service
-        .heads(bound, after.unwrap_or_default(), LIMIT);
-    let heads = heads.await?;
-    let next = heads.last().filter(|_| heads.len() == LIMIT);
-    let next = next.map(|head| head.name.clone());
+    let heads = visit.app.service.heads(bound, after, LIMIT + 1);
+    let mut heads = heads.await?;
+    let more = heads.len() > LIMIT;
+    heads.truncate(LIMIT);
+    let next = heads.last().filter(|_| more).map(|head| head.name.clone());
     Ok((heads, next))
 }
 
@@ -95,7 +93,7 @@ fn table(visit: &Visit, rows: &[Row<'_>]) -> Markup {
         @if sees_health {
             p.hint {
                 "The certificate says how far the first recommendation can be from the best one, in units of gain. An outcome is overdue when it is \
-                 awaited for longer than the study expects."
+                 awaited for longer than the study expects, by up to a sixteenth of that time."
             }
         }
     }
@@ -104,11 +102,8 @@ fn table(visit: &Visit, rows: &[Row<'_>]) -> Markup {
 fn row(visit: &Visit, (head, summary, health): &Row<'_>, sees_health: bool) -> Markup {
     let name = &head.name;
     let awaited = head.details.awaited.total();
-    let now = crate::clock::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |now| now.as_secs());
-    let overdue = summary
-        .expected_delay
-        .map(|delay| head.details.awaited.overdue(delay, now));
+    let delay = summary.expected_delay;
+    let overdue = delay.map(|delay| head.details.awaited.overdue(delay, now_seconds()));
     html! {
         tr {
             th scope="row" { a href={ (visit.root) "studies/" (name) } { (name) } }
@@ -118,7 +113,7 @@ fn row(visit: &Visit, (head, summary, health): &Row<'_>, sees_health: bool) -> M
                 @if let Some(health) = health {
                     td.n { a href={ (visit.root) "studies/" (name) "/cases?show=awaited" } { (awaited) span.sr { " outcomes awaited in " (name) } } }
                     td.n { @if let Some(overdue) = overdue { (overdue) } @else { "–" } }
-                    td { (health_cell(health.as_ref())) }
+                    td { (health_cell(health.as_ref(), head.seq)) }
                     td.n { (certificate(health.as_ref())) }
                 } @else { td {} td {} td {} td {} }
             }
@@ -141,8 +136,17 @@ pub fn status(head: &Head) -> &'static str {
     }
 }
 
-fn health_cell(known: Option<&Health>) -> Markup {
-    html! { @if let Some(known) = known { (health(known.status)) } @else { span data-reload="2" { "being computed" } } }
+/// The health at the last event, or at an earlier one while it is computed.
+fn health_cell(known: Option<&Health>, last: u64) -> Markup {
+    html! {
+        @match known {
+            None => span data-reload="2" { "being computed" },
+            Some(known) if known.as_of < last => {
+                (health(known.status)) " " span data-reload="2" { "as of event " (known.as_of) }
+            },
+            Some(known) => (health(known.status)),
+        }
+    }
 }
 
 fn certificate(known: Option<&Health>) -> Markup {

@@ -3,15 +3,13 @@
 use axum::response::Response;
 use maud::{Markup, html};
 
-use super::form::{REQUEST, Rejected, Values, choose, request_id, text_field};
+use super::form::{REQUEST, Rejected, Values, choose, is_rejection, request_id, text_field};
 use super::layout::{AsOf, Page, Tab, go_to, time};
 use super::studies::status;
 use super::visit::{PageResult, Visit};
 use super::words::{amount, health, text};
 use crate::domain::json::Name;
-use crate::domain::{
-    CloseStudy, Command, Head, Health, NAME_RULE, Open, Reason, Reply, ReplyBody, Study,
-};
+use crate::domain::{CloseStudy, Command, Head, Health, NAME_RULE, Open, Reason, ReplyBody, Study};
 use crate::http::error::ApiError;
 use crate::http::response::read_decision;
 use crate::tokens::Permission;
@@ -30,7 +28,7 @@ async fn show<P>(visit: &Visit<P>, study: &str, rejected: Option<Rejected<'_>>) 
     let content = html! {
         (counts(visit, &head))
         @if visit.has_in(Permission::Act, &head.name) { (open_form(visit, &head, &study, rejected)) }
-        @if let Some(health) = &health { (health_table(health.as_ref())) }
+        @if let Some(health) = &health { (health_table(health.as_ref(), head.seq)) }
         (facts(&head, &study, visit.caller.is_blinded()))
         @if visit.has_in(Permission::CloseStudy, &head.name) { (change_forms(visit, &head, rejected)) }
     };
@@ -80,7 +78,7 @@ fn open_form<P>(
         section.card.no-print aria-labelledby="open-title" {
             h2 id="open-title" { "Open a case" }
             form method="post" action={ (visit.root) "studies/" (head.name) "/open" } {
-                (request_id())
+                (request_id(&visit.caller))
                 (text_field(("case-id", "id"), "Id of the case", values.get("id"), Some(&format!(
                     "A code that identifies no person: {NAME_RULE}. Leave it empty for a generated one."
                 )), false))
@@ -94,7 +92,7 @@ fn open_form<P>(
     }
 }
 
-fn health_table(known: Option<&Health>) -> Markup {
+fn health_table(known: Option<&Health>, last: u64) -> Markup {
     let Some(known) = known else {
         return html! { h2 { "Health" } p data-reload="2" { "It is being computed. Reload the page in a moment." } };
     };
@@ -117,7 +115,11 @@ fn health_table(known: Option<&Health>) -> Markup {
                 }
             }
         }
-        p.hint { "As of event " (known.as_of) "." }
+        @if known.as_of < last {
+            p.hint data-reload="2" { "As of event " (known.as_of) "; it is being computed as of event " (last) "." }
+        } @else {
+            p.hint { "As of event " (known.as_of) "." }
+        }
     }
 }
 
@@ -159,7 +161,7 @@ fn change_forms<P>(visit: &Visit<P>, head: &Head, rejected: Option<Rejected<'_>>
                 summary { (title) }
                 p { (hint) }
                 form method="post" action={ (visit.root) "studies/" (head.name) "/" (verb) } {
-                    (request_id())
+                    (request_id(&visit.caller))
                     (text_field((&format!("{verb}-reason"), "reason"), "Reason", values.get("reason"), None, required))
                     button type="submit" { (title) }
                 }
@@ -197,7 +199,7 @@ pub async fn open(visit: Visit<String>) -> PageResult {
         .clone()
         .or_else(|| Some(format!("case-{}", open.request.as_deref()?.get(..12)?)));
     let command = Command::Open(Open { id, ..open });
-    let reply = match submit(&visit, &visit.path, command).await {
+    let reply = match visit.submit(&visit.path, command).await {
         Ok(reply) => reply,
         Err(error) => return rejected(&visit, "open", error).await,
     };
@@ -241,16 +243,10 @@ async fn change(
         reason: visit.form.get("reason").into(),
         request: visit.form.given(REQUEST),
     });
-    match submit(&visit, &visit.path, command).await {
+    match visit.submit(&visit.path, command).await {
         Ok(_) => Ok(go_to(&format!("../{}", visit.path))),
         Err(error) => rejected(&visit, form, error).await,
     }
-}
-
-/// Submits a command of the person.
-pub async fn submit<P>(visit: &Visit<P>, study: &str, command: Command) -> Result<Reply, ApiError> {
-    let by = visit.caller.author();
-    Ok(visit.app.service.submit(study, command, by).await?)
 }
 
 async fn rejected(
@@ -267,9 +263,4 @@ async fn rejected(
         error: &error,
     };
     show(visit, &visit.path, Some(rejected)).await
-}
-
-/// Whether another input may be accepted: the form is shown again.
-pub fn is_rejection(error: &ApiError) -> bool {
-    matches!(error.status, 400 | 409 | 422)
 }

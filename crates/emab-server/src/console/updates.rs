@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
+use super::layout::events_of;
 use super::session;
 use super::studies::visible;
 use super::visit::{PageResult, Visit};
@@ -21,7 +22,8 @@ use crate::tokens::{Check, Permission};
 /// How often a stream looks for changes.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Streams a line for every change of a study, or of the studies on the start page, until the session ends.
+/// Streams a line for every change of a study, or of a page of studies that begins after `from`, until the session ends. `after` is the
+/// number of events that the page shows.
 pub async fn updates(visit: Visit) -> PageResult {
     visit.caller.may(Permission::ReadStudy)?;
     let study = Some(visit.query.get("study")).filter(|name| is_name(name));
@@ -62,13 +64,13 @@ pub async fn updates(visit: Visit) -> PageResult {
     Ok(typed(StatusCode::OK, "text/event-stream", body))
 }
 
-/// The number of the last event of a study, or of all events of the studies on the start page.
+/// The number of the last event of a study, or of all events of a page of studies.
 async fn position(visit: &Visit, study: Option<&str>) -> Result<u64, ApiError> {
     match study {
         Some(study) => Ok(visit.app.service.head(study).await?.seq),
         None => {
-            let (heads, _) = visible(visit, &visit.query).await?;
-            Ok(heads.iter().map(|head| head.seq).sum())
+            let (heads, _) = visible(visit, visit.query.get("from")).await?;
+            Ok(events_of(&heads))
         }
     }
 }

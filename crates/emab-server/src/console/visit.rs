@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use super::form::{Fields, FormLimit, MAX_KEPT, read_form};
 use super::session::{self, SessionKey};
 use super::sign_in;
+use crate::domain::{Command, Reply};
 use crate::http::App;
 use crate::http::auth::{Caller, authenticated};
 use crate::http::body::MAX_BODY;
@@ -114,6 +115,12 @@ impl<P> Visit<P> {
             form: self.form,
             root: self.root,
         }
+    }
+
+    /// Submits a command of the person.
+    pub async fn submit(&self, study: &str, command: Command) -> Result<Reply, ApiError> {
+        let by = self.caller.author();
+        Ok(self.app.service.submit(study, command, by).await?)
     }
 
     /// Whether the caller has a permission in a study.

@@ -56,7 +56,7 @@ pub fn text(text: &str) -> Markup {
 }
 
 /// What errors say to programs, and what the pages say instead.
-const FOR_PEOPLE: [(&str, &str); 15] = [
+const FOR_PEOPLE: [(&str, &str); 14] = [
     ("; GET /docs lists the calls", ""),
     (
         "`emab token new` creates a token",
@@ -104,7 +104,6 @@ const FOR_PEOPLE: [(&str, &str); 15] = [
         "a reason has 1 to 2000 characters, this one has 0",
         "give a reason",
     ),
-    ("episode", "case"),
 ];
 
 /// The text of an error for people: it names forms in place of calls.
@@ -119,7 +118,13 @@ pub fn for_people(detail: &str) -> Markup {
     {
         text = format!("{before} in the history below, with a reason{after}");
     }
-    inline(&text)
+    // Names are between backticks.
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(i, part)| match i % 2 {
+        0 => part.replace("episode", "case"),
+        _ => part.into(),
+    });
+    inline(&parts.collect::<Vec<String>>().join("`"))
 }
 
 #[cfg(test)]
@@ -129,8 +134,8 @@ mod tests {
     #[test]
     fn errors_name_forms_in_place_of_calls() {
         let shown = |text: &str| for_people(text).into_string();
-        let text = "step 1 of episode `p` was recorded before; correct it with POST …/steps/1:amend and a reason";
-        let expected = "step 1 of case <code>p</code> was recorded before; correct it in the history below, with a reason";
+        let text = "step 1 of episode `episode-1` was recorded before; correct it with POST …/steps/1:amend and a reason";
+        let expected = "step 1 of case <code>episode-1</code> was recorded before; correct it in the history below, with a reason";
         assert_eq!(shown(text), expected);
         assert_eq!(
             shown("paused; POST …:resume lets it open new episodes"),

@@ -39,6 +39,20 @@ fn interval(delay: Option<Duration>) -> u64 {
     (delay.unwrap_or(DEFAULT_DELAY).as_secs() / 16).max(1)
 }
 
+/// Whether an outcome whose episode ended at this time, in seconds, is overdue: it has been awaited for longer than the expected delay,
+/// by up to a sixteenth of it.
+pub fn is_overdue(ended: u64, delay: Duration, now: u64) -> bool {
+    is_late(ended / interval(Some(delay)), delay, now)
+}
+
+/// Whether the outcomes of an interval are overdue.
+fn is_late(place: u64, delay: Duration, now: u64) -> bool {
+    let end = place
+        .saturating_add(1)
+        .saturating_mul(interval(Some(delay)));
+    end.saturating_add(delay.as_secs()) <= now
+}
+
 impl Awaited {
     /// The largest number of intervals. The two oldest are merged beyond it, into the younger one.
     const INTERVALS: usize = 64;
@@ -72,15 +86,11 @@ impl Awaited {
         self.0.values().sum()
     }
 
-    /// The number of outcomes that are awaited for longer than this, by a sixteenth of it at most.
+    /// The number of outcomes that are overdue.
     pub fn overdue(&self, delay: Duration, now: u64) -> u64 {
-        let width = interval(Some(delay));
-        let late = |place: &u64| {
-            let end = place.saturating_add(1).saturating_mul(width);
-            end.saturating_add(delay.as_secs()) <= now
-        };
-        let intervals = self.0.iter().take_while(|(place, _)| late(place));
-        intervals.map(|(_, count)| count).sum()
+        let intervals = self.0.iter();
+        let late = intervals.take_while(|(place, _)| is_late(**place, delay, now));
+        late.map(|(_, count)| count).sum()
     }
 }
 
@@ -110,6 +120,7 @@ mod tests {
         assert_eq!(awaited.overdue(delay, 1_650), 0);
         assert_eq!(awaited.overdue(delay, 1_700), 1);
         assert_eq!(awaited.overdue(delay, 1_800), 2);
+        assert!(is_overdue(50, delay, 1_700) && !is_overdue(50, delay, 1_699));
         awaited.remove(150, Some(delay));
         assert_eq!((awaited.overdue(delay, 10_000), awaited.total()), (2, 2));
         awaited.remove(50, Some(delay));

@@ -12,7 +12,7 @@ pub fn page(table: &PolicyTable) -> String {
         style { (PreEscaped(emab_report::STYLE)) }
     };
     let body = html! {
-        body {
+        body.policy {
             main {
                 h1 { (title) }
                 p {

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use super::{Case, show};
-use crate::console::form::{Fields, REQUEST, Rejected, number};
+use crate::console::form::{Fields, REQUEST, Rejected, is_rejection, number};
 use crate::console::layout::go_to;
-use crate::console::study::{is_rejection, submit};
 use crate::console::visit::{PageResult, Visit};
 use crate::domain::json::{LenientU64, Name, short};
 use crate::domain::{
@@ -96,9 +95,7 @@ pub async fn amend(visit: CaseVisit) -> PageResult {
         let costs = changed(form, "cost", &known.costs)?;
         let rewards = changed(form, "reward", &known.rewards)?;
         if costs.iter().chain(&rewards).all(Option::is_none) {
-            return Err(ApiError::not_possible(
-                "no value is changed: there is nothing to correct",
-            ));
+            return Err(nothing_changed());
         }
         let amend = Amend {
             costs: Some(costs),
@@ -116,10 +113,19 @@ pub async fn amend_step(visit: Visit<(String, String, u64)>) -> PageResult {
     let (study, episode, step) = visit.path.clone();
     let visit = visit.at((study, episode));
     let form = format!("amend-step-{step}");
-    act(visit, Permission::Amend, &form, |id, form, _| {
+    act(visit, Permission::Amend, &form, |id, form, case| {
+        let steps = case.view.steps.as_deref().unwrap_or_default();
+        let known = steps.iter().find(|it| it.step as u64 == step);
+        let action = known.and_then(|it| it.action.as_ref());
+        let feedback = known.and_then(|it| it.feedback.as_ref());
+        let action = changed_name(form, "action", action)?;
+        let feedback = changed_name(form, "feedback", feedback)?;
+        if action.is_none() && feedback.is_none() {
+            return Err(nothing_changed());
+        }
         let amend = AmendStep {
-            action: form.given("action").map(Name::Text),
-            feedback: form.given("feedback").map(Name::Text),
+            action,
+            feedback,
             reason: form.get("reason").into(),
             request: form.given(REQUEST),
         };
@@ -139,7 +145,7 @@ async fn act(
     visit.caller.may_in(permission, study)?;
     let case = Case::read(&visit, study, episode).await?;
     let done = match command(episode.clone(), &visit.form, &case) {
-        Ok(command) => submit(&visit, study, command).await.map(drop),
+        Ok(command) => visit.submit(study, command).await.map(drop),
         Err(error) => Err(error),
     };
     match done {
@@ -214,19 +220,56 @@ fn numbers(form: &Fields, kind: &str, count: usize) -> Result<Vec<Option<f64>>, 
     fields.collect()
 }
 
-/// The numbers of fields that show the known ones; none for one that was not changed.
+/// The numbers that were changed in fields that show the known ones; none for one that was not. Fails if another person has changed
+/// one of them since.
 fn changed(form: &Fields, kind: &str, known: &[Option<f64>]) -> Result<Vec<Option<f64>>, ApiError> {
     let given = numbers(form, kind, known.len())?;
     let pairs = given.into_iter().zip(known).enumerate();
-    let changed = pairs.map(|(i, (given, known))| match (given, known) {
-        (None, Some(_)) => {
-            let what = format!(
-                "the {kind} of step {} is empty: a value that was entered can be changed, and not removed",
-                i + 1
-            );
-            Err(ApiError::not_possible(what).at(format!("/{kind}s/{i}")))
+    let changed = pairs.map(|(i, (given, known))| {
+        let step = i + 1;
+        let was = form.was(&format!("{kind}-{step}"));
+        let was = was.map_or(*known, number);
+        let fails = |error: ApiError| Err(error.at(format!("/{kind}s/{i}")));
+        if given == was {
+            return Ok(None);
         }
-        _ => Ok(given.filter(|_| given != *known)),
+        // The known value is the given one if the form was sent before.
+        if was != *known && given != *known {
+            return fails(corrected_meanwhile(&format!("the {kind} of step {step}")));
+        }
+        if given.is_none() {
+            return fails(ApiError::not_possible(format!(
+                "the {kind} of step {step} is empty: a value that was entered can be changed, and not removed"
+            )));
+        }
+        Ok(given)
     });
     changed.collect()
+}
+
+/// The name that was changed in a field that shows the known one; none if it was not.
+fn changed_name(
+    form: &Fields,
+    field: &str,
+    known: Option<&String>,
+) -> Result<Option<Name>, ApiError> {
+    let known = known.map_or("", |it| it);
+    let was = form.was(field).unwrap_or(known);
+    let given = form.given(field).filter(|given| given != was);
+    let conflicts = |given: &String| was != known && given != known;
+    if given.as_ref().is_some_and(conflicts) {
+        return Err(corrected_meanwhile(&format!("the {field}")));
+    }
+    Ok(given.map(Name::Text))
+}
+
+fn corrected_meanwhile(what: &str) -> ApiError {
+    ApiError::conflict(format!(
+        "{what} was corrected by another person since this page was shown; look at the new value, and send the form again if it is \
+         still wrong"
+    ))
+}
+
+fn nothing_changed() -> ApiError {
+    ApiError::not_possible("no value is changed: there is nothing to correct")
 }

@@ -63,7 +63,7 @@ fn tell_form<P>(
         section.card.no-print aria-labelledby="tell-title" {
             h2 id="tell-title" { "What was done in step " (t) "?" }
             form method="post" action={ (visit.root) (case.address()) "/tell" } {
-                (request_id())
+                (request_id(&visit.caller))
                 input type="hidden" name="step" value=(t);
                 (choose(("action", "action"), "Action", actions.into_iter(), values.or("action", chosen)))
                 (choose(("feedback", "feedback"), "What was seen", feedbacks, values.get("feedback")))
@@ -86,7 +86,7 @@ fn stop_form<P>(visit: &Visit<P>, case: &Case, recommended: &str, values: Values
         section.card.no-print aria-labelledby="stop-title" {
             h2 id="stop-title" { "Stop the case" }
             form method="post" action={ (visit.root) (case.address()) "/stop" } {
-                (request_id())
+                (request_id(&visit.caller))
                 input type="hidden" name="step" value=(step);
                 @if !as_recommended {
                     (text_field(("stop-reason", "reason"), "Reason", values.get("reason"),
@@ -126,7 +126,7 @@ pub(super) fn to_end_or_void<P>(
                 summary { (title) }
                 p { (hint) }
                 form method="post" action={ (visit.root) (case.address()) "/" (verb) } {
-                    (request_id())
+                    (request_id(&visit.caller))
                     (text_field((&format!("{verb}-reason"), "reason"), "Reason", values.get("reason"), None, true))
                     button.warn type="submit" { (title) }
                 }

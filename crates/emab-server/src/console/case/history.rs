@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::Case;
-use crate::console::form::{Rejected, Values, choose, request_id, text_field};
+use crate::console::form::{Rejected, Values, choose, request_id, text_field, was};
 use crate::console::visit::Visit;
 use crate::console::words::stamp;
 use crate::domain::{Advice, DecidedBy, Status};
@@ -85,9 +85,11 @@ fn correction<P>(
             summary { "Correct step " (number) }
             p { "What was reported is wrong. Later steps are kept; if they would not be possible, void the case and enter it again." }
             form method="post" action={ (visit.root) (case.address()) "/steps/" (number) "/amend" } {
-                (request_id())
-                (choose((&format!("{form}-action"), "action"), "Action", names(spec.actions()).into_iter(), values.or("action", &now(&step.action))))
-                (choose((&format!("{form}-feedback"), "feedback"), "What was seen", names(spec.feedbacks()).into_iter(), values.or("feedback", &now(&step.feedback))))
+                (request_id(&visit.caller))
+                (was("action", &now(&step.action)))
+                (was("feedback", &now(&step.feedback)))
+                (choose((&format!("{form}-action"), "action"), "Action", names(spec.actions()).into_iter(), values.changed_or("action", &now(&step.action))))
+                (choose((&format!("{form}-feedback"), "feedback"), "What was seen", names(spec.feedbacks()).into_iter(), values.changed_or("feedback", &now(&step.feedback))))
                 (text_field((&format!("{form}-reason"), "reason"), "Reason", values.get("reason"), None, true))
                 button type="submit" { "Record the correction of step " (number) }
             }

@@ -110,7 +110,7 @@ async fn show<P>(
     let content = html! {
         @if let (Some(note), None) = (note(visit.query.get("note")), rejected) { p.notice role="status" { (note) } }
         @if let Some(rejected) = rejected { (meanwhile(&case, rejected)) }
-        p.lead { "Waits for " (waits_for(case.view.status, case.view.step, &case.view.state)) "." }
+        p.lead { (lead(&case)) }
         @if let Some(why) = &case.view.voided {
             p.notice { "Voided: " bdi { (why) } " (" (stamp(case.view.voided_by.as_ref())) ")" }
         }
@@ -123,6 +123,18 @@ async fn show<P>(
     let title = format!("Case {}", case.view.episode);
     let page = Page::of_study(title, &case.head.name, Tab::Cases, AsOf::of(&case.head));
     Ok(page.rejected(rejected).show(visit, &content))
+}
+
+/// What the case waits for, or how it ended.
+fn lead(case: &Case) -> maud::Markup {
+    match case.view.status {
+        Status::Open | Status::Stopped => {
+            html! { "Waits for " (waits_for(case.view.status, case.view.step, &case.view.state)) "." }
+        }
+        Status::Abandoned => html! { "Abandoned." },
+        Status::Learned => html! { "Its outcome was entered." },
+        Status::Voided => html! { "Voided." },
+    }
 }
 
 /// What was recorded before the page was shown.

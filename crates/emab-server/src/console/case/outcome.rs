@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::Case;
-use crate::console::form::{Rejected, Values, request_id, text_field, tick_box};
+use crate::console::form::{Rejected, Values, request_id, text_field, tick_box, was};
 use crate::console::visit::Visit;
 use crate::console::words::{amount, stamp};
 use crate::domain::{Outcome, Status, Study};
@@ -97,12 +97,12 @@ fn fields(case: &Case, known: &Outcome, values: Values<'_>, form: &str, all: boo
             .filter(|_| all)
             .map(emab::spec::format_number)
             .unwrap_or_default();
-        let typed = values.0.map(|it| it.typed.get(&name).to_owned());
         html! {
             @if value.is_none() || all {
+                @if all { (was(&name, &shown)) }
                 div.field.number {
                     label for=(id) { (label) }
-                    input type="text" inputmode="decimal" id=(id) name=(name) value=(typed.unwrap_or(shown)) autocomplete="off" maxlength="40";
+                    input type="text" inputmode="decimal" id=(id) name=(name) value=(values.changed_or(&name, &shown)) autocomplete="off" maxlength="40";
                 }
             }
         }
@@ -125,7 +125,7 @@ fn give<P>(visit: &Visit<P>, case: &Case, known: &Outcome, values: Values<'_>) -
     html! {
         form method="post" action={ (visit.root) (case.address()) "/outcome" } {
             p.hint { "Leave empty what is not known yet. The service learns from the case when every value is known, or when the outcome is final. " (ranges(&case.study)) }
-            (request_id())
+            (request_id(&visit.caller))
             (fields(case, known, values, "give", false))
             (tick_box(("give-final", "final"), "Final: no further values will come", values.ticked("final")))
             @if !case.study.missing_at_random {
@@ -153,7 +153,7 @@ fn correct<P>(visit: &Visit<P>, case: &Case, known: &Outcome, values: Values<'_>
             summary { "Correct the outcome" }
             p { "Change the values that are wrong. The earlier ones stay in the log." }
             form method="post" action={ (visit.root) (case.address()) "/amend" } {
-                (request_id())
+                (request_id(&visit.caller))
                 (fields(case, known, values, "amend", true))
                 (text_field(("amend-reason", "reason"), "Reason", values.get("reason"), None, true))
                 (tick_box(("amend-outlier", "outlier"), "A value outside the usual range is right", values.ticked("outlier")))

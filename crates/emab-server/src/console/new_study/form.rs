@@ -4,7 +4,12 @@ use emab::learners::{Access, CATALOGUE, ChoiceBasis};
 use maud::{Markup, html};
 
 use super::input::{DEFAULT_LEARNER, Way, file_text};
-use crate::console::form::{Fields, text_field, tick_box};
+use super::inputs::{
+    ACTIONS, DELTA, EXPECTED_DELAY, FEEDBACKS, HORIZON, Input, LARGEST_COST, LARGEST_REWARD,
+    LEARNER, MISSING_AT_RANDOM, NAME, SIGMA2, SMALLEST_COST, SMALLEST_REWARD, START, STATES,
+    TRANSITION,
+};
+use crate::console::form::{Fields, shown_to, text_field, tick_box};
 use crate::console::visit::Visit;
 use crate::domain::NAME_RULE;
 
@@ -31,7 +36,8 @@ pub fn form(visit: &Visit, typed: &Fields, is_new: bool) -> Markup {
     let way = Way::of(typed);
     html! {
         form method="post" action={ (visit.root) "new-study" } enctype="multipart/form-data" data-check={ (visit.root) "new-study" } {
-            (text_field(("name", "name"), "Name of the study", typed.get("name"), Some(NAME_RULE), false))
+            (shown_to(&visit.caller))
+            (field(NAME, typed.get(NAME.id), NAME_RULE))
             div.ways {
                 fieldset {
                     legend { "The problem comes from" }
@@ -41,7 +47,7 @@ pub fn form(visit: &Visit, typed: &Fields, is_new: bool) -> Markup {
                 (file(typed))
                 (small(typed, is_new))
             }
-            (beside(typed))
+            (study_fields(typed))
             p.row {
                 button type="submit" name="do" value="check" formaction={ (visit.root) "new-study#result" } { "Check" }
                 " "
@@ -50,6 +56,10 @@ pub fn form(visit: &Visit, typed: &Fields, is_new: bool) -> Markup {
             p.hint { "Checking creates nothing." }
         }
     }
+}
+
+fn field(input: Input, value: &str, hint: &str) -> Markup {
+    text_field((input.id, input.id), input.label, value, Some(hint), false)
 }
 
 fn choice(name: &str, value: &str, label: &str, chosen: bool) -> Markup {
@@ -116,13 +126,13 @@ reward_range = [0, 1]
 "#;
 
 fn small(typed: &Fields, is_new: bool) -> Markup {
-    let or = |name: &str, default: &'static str| -> String {
+    let or = |input: Input, default: &'static str| -> String {
         match is_new {
             true => default.into(),
-            false => typed.get(name).into(),
+            false => typed.get(input.id).into(),
         }
     };
-    let list = |id: &str, label: &str, hint: &str| {
+    let list = |Input { id, label, .. }: Input, hint: &str| {
         let hint_id = format!("{id}-hint");
         html! {
             div.field {
@@ -138,28 +148,28 @@ fn small(typed: &Fields, is_new: bool) -> Markup {
         section.card.of-form aria-labelledby="of-form-title" {
             h2 id="of-form-title" { "Small problem" }
             p.hint { "Names are written one per line, or with commas between them. A number is a count." }
-            (list("states", "States", "What is known of a case before an action, such as: unknown, clear, suspect"))
-            (list("actions", "Actions", "What can be done besides stopping, such as: blood, scan"))
-            (list("feedbacks", "Feedbacks", "What is seen after an action, such as: negative, positive"))
-            (text_field(("horizon", "horizon"), "Steps at most", &or("horizon", "3"), Some("Every case has stopped by this step."), false))
-            (text_field(("transition", "transition"), "Next state", typed.get("transition"), Some(
+            (list(STATES, "What is known of a case before an action, such as: unknown, clear, suspect"))
+            (list(ACTIONS, "What can be done besides stopping, such as: blood, scan"))
+            (list(FEEDBACKS, "What is seen after an action, such as: negative, positive"))
+            (field(HORIZON, &or(HORIZON, "3"), "Every case has stopped by this step."))
+            (field(TRANSITION, typed.get(TRANSITION.id),
                 "The number of the next state, counted from 0, as an expression of the step t, the state x, the action a and the feedback f. \
                  With the states above, 1 + f leads to clear after negative and to suspect after positive. Names may be used: if(f == positive, suspect, x)."
-            ), false))
-            (text_field(("start", "start"), "States at intake", typed.get("start"), Some(
+            ))
+            (field(START, typed.get(START.id),
                 "If cases begin in different states, such as risk groups: their names. Empty: the first state."
-            ), false))
-            (text_field(("delta", "delta"), "delta", &or("delta", "0.05"), Some("The probability with which a certificate may be wrong."), false))
-            (text_field(("sigma2", "sigma2"), "sigma2", typed.get("sigma2"), Some(
+            ))
+            (field(DELTA, &or(DELTA, "0.05"), "The probability with which a certificate may be wrong."))
+            (field(SIGMA2, typed.get(SIGMA2.id),
                 "The variance proxy of rewards and costs. Empty: from their ranges below, which is always sound."
-            ), false))
+            ))
         }
     }
 }
 
 /// Learner and outcomes.
-fn beside(typed: &Fields) -> Markup {
-    let number = |id: &str, label: &str| {
+fn study_fields(typed: &Fields) -> Markup {
+    let number = |Input { id, label, .. }: Input| {
         html! {
             div.field.number {
                 label for=(id) { (label) }
@@ -168,19 +178,19 @@ fn beside(typed: &Fields) -> Markup {
         }
     };
     html! {
-        section.card aria-labelledby="beside-title" {
-            h2 id="beside-title" { "Learner and outcomes" }
+        section.card aria-labelledby="study-fields" {
+            h2 id="study-fields" { "Learner and outcomes" }
             (learners(typed))
             p.hint id="ranges-hint" {
-                "The least and the most value that is observed. A value outside is recorded after a confirmation only. Empty: as in the problem file; in the \
+                "The smallest and the largest value that can occur. A value outside is recorded after a confirmation only. Empty: as in the problem file; in the \
                  form for small problems 0 and 1."
             }
-            div.row { (number("reward-least", "Least reward")) (number("reward-most", "Most reward")) }
-            div.row { (number("cost-least", "Least cost")) (number("cost-most", "Most cost")) }
-            (text_field(("expected_delay", "expected_delay"), "Outcomes are expected after", typed.get("expected_delay"), Some(
+            div.row { (number(SMALLEST_REWARD)) (number(LARGEST_REWARD)) }
+            div.row { (number(SMALLEST_COST)) (number(LARGEST_COST)) }
+            (field(EXPECTED_DELAY, typed.get(EXPECTED_DELAY.id),
                 "A number and a unit (s, m, h, d or w), such as 30d. Later ones count as overdue. Empty: no outcome is overdue."
-            ), false))
-            (tick_box(("missing_at_random", "missing_at_random"),
+            ))
+            (tick_box((MISSING_AT_RANDOM.id, MISSING_AT_RANDOM.id),
                 "Outcomes that are missing are missing at random. If not, a missing outcome ends the certificates.", typed.ticked("missing_at_random")))
         }
     }
@@ -198,8 +208,8 @@ fn learners(typed: &Fields) -> Markup {
     let option = |value: &str, text: &str| html! { option value=(value) selected[chosen == value] { (text) } };
     html! {
         div.field {
-            label for="learner" { "Learner" }
-            select id="learner" name="learner" {
+            label for=(LEARNER.id) { (LEARNER.label) }
+            select id=(LEARNER.id) name=(LEARNER.id) {
                 (option("", &format!("as in the problem file, or {DEFAULT_LEARNER}")))
                 optgroup label="Recommended" { @for (name, _) in RECOMMENDED { (option(name, name)) } }
                 optgroup label="Others" { @for entry in others() { (option(entry.name, entry.name)) } }

@@ -8,6 +8,10 @@ use emab_problem::{Format, NAME_RULE, is_name};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
+use super::inputs::{
+    ACTIONS, DELTA, EXPECTED_DELAY, FEEDBACKS, HORIZON, Input, LEARNER, MISSING_AT_RANDOM, NAME,
+    OF_PROBLEM, OF_STUDY, PROBLEM, SIGMA2, SMALLEST_COST, SMALLEST_REWARD, STATES, TRANSITION,
+};
 use crate::console::form::{Fields, number};
 use crate::domain::json::short;
 use crate::http::error::ApiError;
@@ -33,58 +37,19 @@ impl Way {
     }
 }
 
-/// A field of the page: its id, which is also its name, its label, and the JSON pointer of the value that it sets.
-type Input = (&'static str, &'static str, &'static str);
-
-const NAME: Input = ("name", "Name of the study", "/name");
-const PROBLEM: Input = ("problem", "Problem file", "");
-/// Those of the small form.
-const SMALL: [Input; 9] = [
-    ("states", "States", "/states"),
-    ("actions", "Actions", "/actions"),
-    ("feedbacks", "Feedbacks", "/feedbacks"),
-    ("start", "States at intake", "/start"),
-    ("horizon", "Steps at most", "/horizon"),
-    ("transition", "Next state", "/transition"),
-    ("delta", "delta", "/learning/delta"),
-    ("sigma2", "sigma2", "/learning/sigma2"),
-    ("reward-least", "Least reward", "/learning"),
-];
-/// Those beside the problem.
-const BESIDE: [Input; 5] = [
-    ("learner", "Learner", "/learner"),
-    (
-        "expected_delay",
-        "Outcomes are expected after",
-        "/expected_delay",
-    ),
-    (
-        "reward-least",
-        "Least and most reward",
-        "/outcome_range/reward",
-    ),
-    ("cost-least", "Least and most cost", "/outcome_range/cost"),
-    (
-        "missing_at_random",
-        "Missing at random",
-        "/missing_at_random",
-    ),
-];
-
 /// What is wrong with the form, and where.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// The id and the label of the field.
-    pub input: (&'static str, &'static str),
+    pub input: Input,
     /// The line of the problem file.
     pub line: Option<usize>,
     pub error: ApiError,
 }
 
 impl Problem {
-    fn new((id, label, _): Input, error: ApiError) -> Problem {
+    fn new(input: Input, error: ApiError) -> Problem {
         Problem {
-            input: (id, label),
+            input,
             line: None,
             error,
         }
@@ -92,9 +57,10 @@ impl Problem {
 
     /// The field, and the line in it.
     pub fn place(&self) -> String {
-        match (self.input, self.line) {
-            ((_, label), Some(line)) => format!("{label}, line {line}"),
-            ((_, label), None) => label.into(),
+        let label = self.input.label;
+        match self.line {
+            Some(line) => format!("{label}, line {line}"),
+            None => label.into(),
         }
     }
 
@@ -139,7 +105,7 @@ impl Draft {
             Way::File => draft.file(fields),
             Way::Form => draft.small_form(fields),
         };
-        if let Some(body) = body.and_then(|body| draft.beside(fields, body)) {
+        if let Some(body) = body.and_then(|body| draft.add_study_fields(fields, body)) {
             match serde_json::to_vec(&body) {
                 Ok(bytes) => draft.body = Some(bytes.into()),
                 Err(error) => draft.reject(PROBLEM, error.to_string()),
@@ -229,10 +195,10 @@ impl Draft {
                 body.insert(name.into(), raw);
             }
         };
-        for input in &SMALL[..3] {
-            match names(fields.get_untrimmed(input.0)) {
-                Some(value) => put(input.0, value),
-                None => self.reject(*input, format!("there are no {}: write their names, one per line or with commas between them", input.0)),
+        for input in [STATES, ACTIONS, FEEDBACKS] {
+            match names(fields.get_untrimmed(input.id)) {
+                Some(value) => put(input.id, value),
+                None => self.reject(input, format!("there are no {}: write their names, one per line or with commas between them", input.id)),
             }
         }
         if let Some(start) = names(fields.get_untrimmed("start")) {
@@ -243,22 +209,22 @@ impl Draft {
             Err(_) => {
                 let got = short(fields.get("horizon"));
                 self.reject(
-                    SMALL[4],
+                    HORIZON,
                     format!("the number of steps is a whole number from 1, got `{got}`"),
                 );
             }
         }
         match fields.get("transition") {
             "" => self.reject(
-                SMALL[5],
+                TRANSITION,
                 "the next state is missing: write an expression such as `1 + f`",
             ),
             text => put("transition", text.into()),
         }
-        let delta = self.number(SMALL[6], fields.get("delta"));
+        let delta = self.number(DELTA, fields.get("delta"));
         let sigma2 = match fields.get("sigma2") {
             "" => None,
-            text => self.number(SMALL[7], text),
+            text => self.number(SIGMA2, text),
         };
         let [reward, cost] = ["reward", "cost"].map(|what| {
             let [low, high] = ends(fields, what);
@@ -287,7 +253,7 @@ impl Draft {
                 input,
                 format!(
                     "`{}` is a number such as 0.05, got `{}`",
-                    input.1,
+                    input.label,
                     short(text)
                 ),
             );
@@ -296,7 +262,7 @@ impl Draft {
     }
 
     /// Adds the fields of the page that are not of the problem.
-    fn beside(&mut self, fields: &Fields, mut body: Body) -> Option<Body> {
+    fn add_study_fields(&mut self, fields: &Fields, mut body: Body) -> Option<Body> {
         let before = self.problems.len();
         let way = Way::of(fields);
         let learner = fields
@@ -307,13 +273,13 @@ impl Draft {
             default.then(|| DEFAULT_LEARNER.into())
         });
         if let Some(learner) = learner {
-            self.put(&mut body, BESIDE[0], "learner", learner.into());
+            self.put(&mut body, LEARNER, "learner", learner.into());
         }
         if let Some(delay) = fields.given("expected_delay") {
-            self.put(&mut body, BESIDE[1], "expected_delay", delay.into());
+            self.put(&mut body, EXPECTED_DELAY, "expected_delay", delay.into());
         }
         let mut range = serde_json::Map::new();
-        for (what, input) in [("reward", BESIDE[2]), ("cost", BESIDE[3])] {
+        for (what, input) in [("reward", SMALLEST_REWARD), ("cost", SMALLEST_COST)] {
             let [low, high] = ends(fields, what);
             let is_set = !low.is_empty() || !high.is_empty();
             let default = if way == Way::Form {
@@ -328,7 +294,7 @@ impl Draft {
                 }
                 _ if is_set => {
                     let what = format!(
-                        "the least and the most {what} are two numbers, got `{}` and `{}`; leave both empty if they are not known",
+                        "the smallest and the largest {what} are two numbers, got `{}` and `{}`; leave both empty if they are not known",
                         short(low),
                         short(high)
                     );
@@ -338,10 +304,15 @@ impl Draft {
             }
         }
         if !range.is_empty() {
-            self.put(&mut body, BESIDE[2], "outcome_range", range.into());
+            self.put(&mut body, SMALLEST_REWARD, "outcome_range", range.into());
         }
         if fields.ticked("missing_at_random") {
-            self.put(&mut body, BESIDE[4], "missing_at_random", true.into());
+            self.put(
+                &mut body,
+                MISSING_AT_RANDOM,
+                "missing_at_random",
+                true.into(),
+            );
         }
         (self.problems.len() == before).then_some(body)
     }
@@ -379,16 +350,16 @@ impl Draft {
             };
         }
         let inputs = match self.source {
-            Some(_) => BESIDE.iter().chain(&[]),
-            None => BESIDE.iter().chain(&SMALL[..]),
+            Some(_) => OF_STUDY.iter().chain(&[]),
+            None => OF_STUDY.iter().chain(&OF_PROBLEM[..]),
         };
         let input = inputs
             .copied()
-            .find(|(_, _, start)| pointer.starts_with(start));
+            .find(|input| pointer.starts_with(input.pointer));
         let whole = if self.source.is_some() {
             PROBLEM
         } else {
-            SMALL[0]
+            STATES
         };
         Problem::new(input.unwrap_or(whole), error)
     }
@@ -553,13 +524,13 @@ mod tests {
         pairs[6].1 = "1 + g";
         let draft = draft(&pairs);
         let error = Study::read("clinic", draft.body.as_ref().unwrap()).unwrap_err();
-        assert_eq!(draft.locate(error.into()).input.0, "transition");
+        assert_eq!(draft.locate(error.into()).input.id, "transition");
     }
 
     #[test]
     fn every_problem_of_the_small_form_is_found() {
         let empty = draft(&[("way", "form")]);
-        let ids: Vec<&str> = empty.problems.iter().map(|it| it.input.0).collect();
+        let ids: Vec<&str> = empty.problems.iter().map(|it| it.input.id).collect();
         let expected = [
             "name",
             "states",

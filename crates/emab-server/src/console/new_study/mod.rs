@@ -3,6 +3,7 @@
 
 mod form;
 mod input;
+mod inputs;
 mod preview;
 
 use std::sync::Arc;
@@ -10,9 +11,8 @@ use std::sync::Arc;
 use axum::response::Response;
 use maud::html;
 
-use super::form::{Fields, Rejected};
+use super::form::{Fields, Rejected, is_rejection};
 use super::layout::{Page, Section, go_to};
-use super::study::{is_rejection, submit};
 use super::visit::{PageResult, Visit};
 use crate::domain::{Command, Study};
 use crate::http::error::ApiError;
@@ -98,7 +98,7 @@ pub async fn check_or_create(visit: Visit) -> PageResult {
         }
     };
     let name = study.name.clone();
-    match submit(&visit, &name, Command::Create(Arc::new(study))).await {
+    match visit.submit(&name, Command::Create(Arc::new(study))).await {
         Ok(reply) if reply.new => Ok(go_to(&format!("{}studies/{name}", visit.root))),
         // Sent twice, or created before.
         Ok(_) => Ok(exists(&visit, &name)),

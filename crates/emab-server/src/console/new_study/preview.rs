@@ -22,7 +22,7 @@ pub fn found(problems: &[Problem], notices: &[String], study: Option<&Study>) ->
         @if !problems.is_empty() {
             div.error {
                 h3 { @if problems.len() == 1 { "One problem was found" } @else { (problems.len()) " problems were found" } }
-                ul { @for problem in problems { li { a href={ "#" (problem.input.0) } { (problem.place()) } ": " (text(&problem.error.detail)) } } }
+                ul { @for problem in problems { li { a href={ "#" (problem.input.id) } { (problem.place()) } ": " (text(&problem.error.detail)) } } }
             }
         } @else if let Some(study) = study {
             p.notice { "No problem was found. " (certificates(study)) }

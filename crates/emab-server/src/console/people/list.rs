@@ -5,9 +5,8 @@ use maud::{Markup, html};
 use super::{
     TITLE, duration, durations, role_in_words, status, studies, when, with_secret, with_tokens,
 };
-use crate::console::form::{Fields, Rejected, Values, text_field};
+use crate::console::form::{Fields, Rejected, Values, is_rejection, shown_to, text_field};
 use crate::console::layout::{Page, Section};
-use crate::console::study::is_rejection;
 use crate::console::visit::{PageResult, Visit};
 use crate::http::error::ApiError;
 use crate::tokens::{NewToken, Permission, Role, Token};
@@ -108,7 +107,7 @@ const LIFETIMES: [(&str, &str); 6] = [
     ("30d", "30 days"),
     ("90d", "90 days"),
     ("365d", "1 year"),
-    ("", "without an end"),
+    ("", "no expiry"),
 ];
 
 fn create_form(visit: &Visit, values: Values<'_>) -> Markup {
@@ -117,6 +116,7 @@ fn create_form(visit: &Visit, values: Values<'_>) -> Markup {
         details open[values.rejected()] {
             summary { "Create a token" }
             form.card method="post" action={ (visit.root) "people" } {
+                (shown_to(&visit.caller))
                 (text_field(("token-name", "name"), "Name of the token", values.get("name"), Some("Such as ward-3. Lists and logs show it."), true))
                 (text_field(("token-person", "person"), "Person", values.get("person"), Some(
                     "Who acts with it: the log of a study names this person. Empty: the name of the token."

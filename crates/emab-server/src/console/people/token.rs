@@ -6,9 +6,8 @@ use super::{
     TITLE, changes_tokens, duration, durations, role_in_words, status, studies, when, with_secret,
     with_tokens,
 };
-use crate::console::form::{Rejected, Values, tick_box};
+use crate::console::form::{Rejected, Values, is_rejection, shown_to, tick_box};
 use crate::console::layout::{Page, Section, go_to};
-use crate::console::study::is_rejection;
 use crate::console::visit::{PageResult, Visit};
 use crate::console::words::text;
 use crate::domain::json::short;
@@ -111,6 +110,7 @@ fn replace_form(visit: &Visit<String>, shown: &Shown, values: Values<'_>) -> Mar
             p { "A new token with the same name, person, role and studies gets a new secret. For some time both are valid, so that programs can change over." }
             @if shown.is_own { p.notice { "You are signed in with this token. Sign in with the new secret before the old one ends." } }
             form method="post" action={ (visit.root) "people/" (shown.token.id) } {
+                (shown_to(&visit.caller))
                 input type="hidden" name="do" value="replace";
                 (durations(("grace", "grace"), "The old secret stays valid for", "After this time it is rejected.", &GRACES, values.or("grace", "1d")))
                 button type="submit" { "Replace it and show the new secret" }
@@ -126,6 +126,7 @@ fn revoke_form(visit: &Visit<String>, shown: &Shown) -> Markup {
             h2 id="revoke-title" { "Revoke it" }
             p { "The secret is rejected at once, and sessions that began with it end. This cannot be undone. What was recorded with it stays." }
             form method="post" action={ (visit.root) "people/" (shown.token.id) } {
+                (shown_to(&visit.caller))
                 input type="hidden" name="do" value="revoke";
                 @if shown.is_last_admin { input type="hidden" name="warned" value="yes"; }
                 @for warning in &warnings { p.error { (text(warning)) } }

@@ -110,6 +110,87 @@ async fn a_case_from_its_first_step_to_its_correction() {
 }
 
 #[tokio::test]
+async fn a_correction_keeps_those_of_others() {
+    let server = with_case().await;
+    let place = "/v1/studies/clinic/episodes/p1";
+    let told = r#"{"step": 1, "action": "blood", "feedback": "positive", "reason": "protocol"}"#;
+    server.post(&format!("{place}:tell"), told).await.is(200);
+    server
+        .post(&format!("{place}:stop"), r#"{"step": 2, "reason": "x"}"#)
+        .await
+        .is(200);
+    let outcome = r#"{"costs": [0.05], "rewards": [0, 1]}"#;
+    server
+        .put(&format!("{place}/outcome"), outcome)
+        .await
+        .is(200);
+    let mut browser = Browser::signed_in(&server, &server.operator).await;
+    let page = browser.get(CASE).await;
+    page.shows("name=\"was-reward-1\" value=\"0\"");
+    page.shows("name=\"was-action\" value=\"blood\"");
+    // Another person corrects a reward and the feedback meanwhile.
+    let other = r#"{"rewards": [0.75, null], "reason": "misread"}"#;
+    server
+        .post(&format!("{place}/outcome:amend"), other)
+        .await
+        .is(200);
+    let other = r#"{"feedback": "negative", "reason": "misread"}"#;
+    server
+        .post(&format!("{place}/steps/1:amend"), other)
+        .await
+        .is(200);
+    let shown = [("was-reward-1", "0"), ("was-reward-2", "1")];
+    let shown = [shown[0], shown[1], ("was-cost-1", "0.05")];
+    let with = |values: [(&'static str, &'static str); 3], request| {
+        let mut form = shown.to_vec();
+        form.extend(values);
+        form.extend([("reason", "invoice"), ("request", request)]);
+        form
+    };
+    // The reward is as the page showed it: only the cost is corrected. Sent twice, it is one correction.
+    let form = with(
+        [("reward-1", "0"), ("reward-2", "1"), ("cost-1", "0.1")],
+        "r1",
+    );
+    for _ in 0..2 {
+        browser.post(&format!("{CASE}/amend"), &form).await.is(303);
+    }
+    let episode = server.get(place).await;
+    assert_eq!(episode.at("/outcome/rewards/0"), 0.75);
+    assert_eq!(episode.at("/outcome/costs/0"), 0.1);
+    // Both corrected the reward.
+    let form = with(
+        [("reward-1", "0.5"), ("reward-2", "1"), ("cost-1", "0.05")],
+        "r2",
+    );
+    let page = browser.post(&format!("{CASE}/amend"), &form).await;
+    let page = page.expect_rejected();
+    page.shows("the reward of step 1 was corrected by another person");
+    page.shows("reward 1: <b><bdi>0.5</bdi></b>");
+    page.shows("name=\"was-reward-1\" value=\"0.75\"");
+    page.shows("name=\"reward-1\" value=\"0.5\"");
+    page.shows("name=\"cost-1\" value=\"0.1\"");
+    assert_eq!(server.get(place).await.at("/outcome/rewards/0"), 0.75);
+    // The same with a step.
+    let step = |action, feedback| {
+        [
+            ("was-action", "blood"),
+            ("was-feedback", "positive"),
+            ("action", action),
+            ("feedback", feedback),
+            ("reason", "wrong row"),
+        ]
+    };
+    let path = format!("{CASE}/steps/1/amend");
+    browser.post(&path, &step("scan", "positive")).await.is(303);
+    let episode = server.get(place).await;
+    assert_eq!(episode.at("/steps/0/action"), "scan");
+    assert_eq!(episode.at("/steps/0/feedback"), "negative");
+    let page = browser.post(&path, &step("blood", "positive")).await;
+    page.expect_rejected().shows("no value is changed");
+}
+
+#[tokio::test]
 async fn errors_name_forms_in_place_of_calls() {
     let server = with_case().await;
     let mut browser = Browser::signed_in(&server, &server.admin).await;
@@ -221,6 +302,44 @@ async fn lists_find_cases_by_their_ids() {
         page.contains("&lt;b&gt;") && !page.contains("<b>&"),
         "{page}"
     );
+}
+
+#[tokio::test]
+async fn a_case_of_two_studies_is_not_guessed() {
+    let server = with_case().await;
+    server.put("/v1/studies/other", STUDY).await.is(201);
+    let mut browser = Browser::signed_in(&server, &server.operator).await;
+    let answer = browser.get("/worklist?id=p1").await;
+    assert_eq!(answer.header("location"), "studies/clinic/cases/p1");
+    let opened = server.post("/v1/studies/other/episodes", r#"{"id": "p1"}"#);
+    opened.await.is(201);
+    let page = browser.get("/worklist?id=p1").await;
+    for study in ["clinic", "other"] {
+        page.shows(&format!("href=\"studies/{study}/cases/p1\">p1 of {study}<"));
+    }
+}
+
+#[tokio::test]
+async fn studies_are_paged() {
+    let server = TestServer::new();
+    for number in 0..50 {
+        let path = format!("/v1/studies/s{number:02}");
+        server.put(&path, STUDY).await.is(201);
+    }
+    let mut browser = Browser::signed_in(&server, &server.admin).await;
+    let page = browser.get("/").await;
+    page.shows("data-updates=\"./updates?from=&amp;after=50\"");
+    assert!(!page.text.contains("More studies"));
+    server.put("/v1/studies/s50", STUDY).await.is(201);
+    browser.get("/").await.shows("./?after=s49");
+    let page = browser.get("/?after=s49").await;
+    page.shows("data-updates=\"./updates?from=s49&amp;after=1\"");
+    page.shows("studies/s50");
+    // The worklist finds cases of every study.
+    let opened = server.post("/v1/studies/s50/episodes", r#"{"id": "p1"}"#);
+    opened.await.is(201);
+    let answer = browser.get("/worklist?id=p1").await;
+    assert_eq!(answer.header("location"), "studies/s50/cases/p1");
 }
 
 #[tokio::test]
