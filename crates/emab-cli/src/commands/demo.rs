@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
-use emab_server::demo::{Demo, People, STUDIES, TemporaryFolder, Visitor, until_hangup};
+use emab_server::demo::{Demo, DemoToken, People, STUDIES, TemporaryFolder, until_hangup};
 use emab_server::serve::{Metrics, Options, Ready, SESSION, ServeError, serve_beside};
 use emab_server::store::Address;
 use emab_server::tokens::TokenFile;
@@ -52,7 +52,7 @@ fn serve_folder(
         rate: RATE,
         session: SESSION,
     };
-    let (people, visitors) = People::create(&TokenFile::at(&options.tokens))?;
+    let (people, demo_tokens) = People::create(&TokenFile::at(&options.tokens))?;
     let store = folder.join("studies.db");
     let backend = Address::Sqlite(store).open().map_err(ServeError::from)?;
     serve_beside(backend, &options, metrics, |ready| async move {
@@ -62,7 +62,7 @@ fn serve_folder(
             }
             let mut demo = Demo::start(&ready.service, people, args.seed).await?;
             demo.record_past(args.cases).await?;
-            greet(&ready, folder, &visitors, args, as_json);
+            greet(&ready, folder, &demo_tokens, args, as_json);
             Ok(demo.run(args.pace).await?)
         };
         // A closed terminal ends the demo.
@@ -92,12 +92,18 @@ fn address(args: &args::Demo) -> Result<SocketAddr, CommandError> {
 }
 
 /// Prints the address and the tokens on standard output once the past is recorded.
-fn greet(ready: &Ready, folder: &Path, visitors: &[Visitor], args: &args::Demo, as_json: bool) {
+fn greet(
+    ready: &Ready,
+    folder: &Path,
+    demo_tokens: &[DemoToken],
+    args: &args::Demo,
+    as_json: bool,
+) {
     let address = format!("http://{}", ready.address);
     let store = folder.join("studies.db");
     // A closed standard output does not stop the service.
     let _ = if as_json {
-        let tokens = visitors
+        let tokens = demo_tokens
             .iter()
             .map(|it| json!({ "role": it.role, "person": it.person, "token": it.secret.reveal() }));
         terminal::print_json(&json!({
@@ -110,11 +116,11 @@ fn greet(ready: &Ready, folder: &Path, visitors: &[Visitor], args: &args::Demo, 
     } else {
         let [first, second] = STUDIES;
         let mut text = format!("listening on {address}  (docs: {address}/docs)\n\n");
-        for Visitor {
+        for DemoToken {
             role,
             person,
             secret,
-        } in visitors
+        } in demo_tokens
         {
             text += &format!("    {role:<8}  {person:<11}  {}\n", secret.reveal());
         }

@@ -27,7 +27,7 @@ struct Problem {
 }
 
 /// Makes a page of problem details, for requests that accept HTML. The API answers with problem details always.
-pub async fn for_people(request: Request, next: Next) -> Response {
+pub async fn in_html(request: Request, next: Next) -> Response {
     let is_person = accepts(request.headers(), "text/html") && !is_api(request.uri().path());
     let root = root(request.uri().path());
     let response = next.run(request).await;

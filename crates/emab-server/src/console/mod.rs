@@ -42,7 +42,7 @@ use crate::http::{self, App};
 /// The router of the service: the API and the console. [`crate::transport`] serves it; tests call it without a socket.
 pub fn app(app: App) -> Router {
     let router = http::app(app, routes());
-    router.layer(middleware::from_fn(error_page::for_people))
+    router.layer(middleware::from_fn(error_page::in_html))
 }
 
 fn routes() -> Router<App> {

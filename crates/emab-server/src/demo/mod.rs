@@ -26,7 +26,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
 pub use folder::TemporaryFolder;
-pub use people::{People, Visitor};
+pub use people::{DemoToken, People};
 
 use crate::app::{Service, ServiceError};
 use simulated_study::SimulatedStudy;

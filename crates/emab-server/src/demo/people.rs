@@ -46,9 +46,9 @@ impl Person {
     }
 }
 
-/// A token that a visitor may use.
+/// A token with which the user of the demo signs in.
 #[derive(Debug)]
-pub struct Visitor {
+pub struct DemoToken {
     /// The role of the token.
     pub role: Role,
     /// The person whom it belongs to.
@@ -65,15 +65,15 @@ pub struct People {
 }
 
 impl People {
-    /// Creates the tokens of all people in a file. Returns those of visitors too: one for each role.
-    pub fn create(file: &TokenFile) -> Result<(People, Vec<Visitor>), TokenError> {
-        let (mut authors, mut visitors) = (Vec::new(), Vec::<Visitor>::new());
+    /// Creates the tokens of all people in a file. Returns also one for each role, to be printed.
+    pub fn create(file: &TokenFile) -> Result<(People, Vec<DemoToken>), TokenError> {
+        let (mut authors, mut tokens) = (Vec::new(), Vec::<DemoToken>::new());
         for person in Person::ALL {
             let (token, secret) = file.new_token(&person.token())?;
             let (role, person) = (token.role, token.person().to_owned());
-            if visitors.iter().all(|visitor| visitor.role != role) {
+            if tokens.iter().all(|token| token.role != role) {
                 let person = person.clone();
-                visitors.push(Visitor {
+                tokens.push(DemoToken {
                     role,
                     person,
                     secret,
@@ -84,7 +84,7 @@ impl People {
                 person,
             });
         }
-        Ok((People { authors }, visitors))
+        Ok((People { authors }, tokens))
     }
 
     /// The author of what a person reports.
