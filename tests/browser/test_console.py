@@ -136,7 +136,8 @@ class FirstPatient(unittest.TestCase):
         with visitor(None) as tab:
             page, keys = tab.page, tab.page.keyboard
             page.goto("./")
-            keys.type(service.tokens["operator"])  # the field has the focus
+            wait_until(lambda: focused(page) == "token")  # browsers set it after the page is loaded
+            keys.type(service.tokens["operator"])
             keys.press("Enter")
             page.get_by_role("heading", name="Studies").wait_for()
             press_until(page, lambda: focused(page) == "clinic")
