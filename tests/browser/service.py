@@ -156,7 +156,7 @@ class Service:
             return [json.loads(line) for line in answer.read().decode().splitlines()]
 
 
-def wait_until(condition: Any, seconds: float = 30.0) -> None:
+def wait_until(condition: Any, seconds: float = 10.0) -> None:
     """Wait until a condition holds; fails after a time."""
     end = time.monotonic() + seconds
     while not condition():
