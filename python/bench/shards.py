@@ -92,10 +92,12 @@ def print_cost_of_a_shard() -> None:
                 episodes=episodes,
                 seed=1,
                 checkpoints=None,
+                record_at=(),
                 conditions=(),
                 shards=shards,
                 workers=1,
                 threads=1,
+                device="cpu",
             )
 
         empty, full = plan(1, 1, 1), plan(episodes, 2 * RUNS_A_SHARD, 2)

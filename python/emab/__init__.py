@@ -23,7 +23,7 @@ from emab._simulator import Simulator, simulate
 from emab._single_runs import SingleRuns
 from emab._solve import Bound, Bounds, Policy, Solution, bounds, solve
 from emab._sweep import SweepCell, SweepLike, SweepResult, sweep
-from emab._warnings import AssumptionWarning, SoundnessWarning
+from emab._warnings import AssumptionWarning, DeviceWarning, SoundnessWarning
 from emab.learners import *  # noqa: F403
 from emab.learners import __all__ as _learners
 
@@ -32,6 +32,7 @@ __all__ = [
     "Bound",
     "Bounds",
     "Curve",
+    "DeviceWarning",
     "Episode",
     "Estimate",
     "Learner",

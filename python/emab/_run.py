@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TypeAlias, cast
 
+from emab._device import check_device, warn_of_device
 from emab._emab import Experiment, Problem
 from emab._learner import LearnerLike, engine_learners
 from emab._problem import ProblemLike, load
@@ -30,6 +31,7 @@ def run(
     record_at: float | Sequence[float] = (),
     conditions: Conditions = (),
     threads: int = 0,
+    device: str = "cpu",
     progress: bool | Progress | None = None,
 ) -> Result:
     """Run learners on a problem and return their regret, with its standard error.
@@ -40,6 +42,9 @@ def run(
     last, at which :meth:`Result.single_runs` has the regret and the gain of every run. A simulator class is run by
     :func:`simulate`. A built-in learner that is given twice is run once.
 
+    ``device`` is ``"cpu"``, ``"gpu"``, or ``"auto"``: a GPU if there is one. The numbers do not depend on it. Without a
+    usable GPU, ``"gpu"`` raises ``RuntimeError``; ``"auto"`` uses the processor and warns with :class:`DeviceWarning`.
+
     Warns with :class:`SoundnessWarning` if a guarantee of a learner does not hold on the problem, and with
     :class:`AssumptionWarning` if a parameter is not set and its default is assumed.
 
@@ -47,7 +52,10 @@ def run(
     >>> result.curve("feedbal").regret[-1] < result.curve("ucb1v").regret[-1]
     np.True_
     """
+    check_device(device)
     if callable(problem) or is_simulator(problem):
+        if device == "gpu":
+            raise ValueError("`device='gpu'` applies to problems only: a simulator runs on the processor")
         if conditions:
             raise ValueError("`conditions` apply to problems only: a simulator implements its own")
         if record_at:
@@ -66,7 +74,8 @@ def run(
         found, learners, runs=runs, episodes=episodes, seed=seed, checkpoints=checkpoints, record_at=record_at
     )
     with progress_bar(progress, "running") as report:
-        experiment.run(threads, report)
+        experiment.run(threads, report, device=device)
+    warn_of_device(experiment.device_notices)
     return Result.of_experiment(experiment, found)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from emab._device import warn_of_device
 from emab._emab import Problem, Sweep, __version__
 from emab._learner import LearnerLike, text_or_factories
 from emab._problem import ProblemLike
@@ -35,6 +36,7 @@ class RunJob:
     record_at: list[float]
     shards: int
     threads: int
+    device: str
 
     def size(self, number: int) -> int:
         """Return the number of episodes of a shard, for all learners."""
@@ -54,7 +56,8 @@ class RunJob:
             shard=f"{number}/{self.shards}",
             quiet=True,
         )
-        experiment.run(self.threads)
+        experiment.run(self.threads, device=self.device)
+        warn_of_device(experiment.device_notices)
         return experiment.state()
 
 
@@ -71,6 +74,7 @@ class SweepJob:
     """The number of episodes of a cell."""
     shards: int
     threads: int
+    device: str
 
     def size(self, number: int) -> int:
         """Return the number of episodes of a shard."""
@@ -79,7 +83,9 @@ class SweepJob:
     def work(self, number: int) -> str:
         """Do a shard and return its result as JSON."""
         sweep = Sweep(self.text, self.file, Problem.from_json(self.problem), check=False)
-        return json.dumps(sweep.run(f"{number}/{self.shards}", self.threads))
+        cells = sweep.run(f"{number}/{self.shards}", self.threads, device=self.device)
+        warn_of_device(sweep.device_notices)
+        return json.dumps(cells)
 
 
 Job: TypeAlias = "RunJob | SweepJob"
@@ -131,6 +137,7 @@ def plan_run(
     shards: int | None,
     workers: int,
     threads: int,
+    device: str,
 ) -> Plan[Result]:
     """Divide an experiment into shards."""
     found = with_conditions(problem, conditions)
@@ -150,12 +157,12 @@ def plan_run(
     )
     runs, episodes, seed = int(runs), int(episodes), int(seed)
     count = shard_count(shards, workers, runs)
-    job = RunJob(__version__, found.to_json(), sent, runs, episodes, seed, points, recorded, count, threads)
+    job = RunJob(__version__, found.to_json(), sent, runs, episodes, seed, points, recorded, count, threads, device)
     return Plan(job, whole.merge, lambda: Result.of_experiment(whole, found))
 
 
 def plan_sweep(
-    sweep: SweepLike, *, problem: ProblemLike | None, shards: int | None, workers: int, threads: int
+    sweep: SweepLike, *, problem: ProblemLike | None, shards: int | None, workers: int, threads: int, device: str
 ) -> Plan[SweepResult]:
     """Divide a sweep into shards."""
     whole = read_sweep(sweep, problem)
@@ -169,6 +176,7 @@ def plan_sweep(
         whole.sweep.episodes,
         count,
         threads,
+        device,
     )
     cells: list[str] = []
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from emab import _toml
+from emab._device import check_device, warn_of_device
 from emab._emab import Sweep, format_interval, save_result
 from emab._learner import engine_learners
 from emab._optional import require
@@ -171,13 +172,14 @@ def sweep(
     *,
     problem: ProblemLike | None = None,
     threads: int = 0,
+    device: str = "cpu",
     progress: bool | Progress | None = None,
 ) -> SweepResult:
     """Run every cell of a sweep: a file of ``emab sweep``, or a dictionary with its fields.
 
     The numbers are those of ``emab sweep``, bit for bit. In a dictionary ``problem`` may also be a :class:`Problem` or
     a dictionary, and ``learners`` may contain settings such as ``emab.UCB1V()``. The argument ``problem`` replaces the
-    problem of the sweep.
+    problem of the sweep. ``device`` is that of :func:`run`.
 
     >>> result = emab.sweep({
     ...     "problem": "resource", "learners": ["feedbal", emab.UCB1V()], "runs": 10, "episodes": 100,
@@ -186,12 +188,14 @@ def sweep(
     >>> len(result.cells)  # ucb1v has no sigma2
     8
     """
+    check_device(device)
     found = read_sweep(sweep, problem)
     for note in found.sweep.notes:
         kind, message = category(note)
         warnings.warn(message, kind, stacklevel=2)
     with progress_bar(progress, "sweeping") as report:
-        cells = found.sweep.run("1/1", threads, report)
+        cells = found.sweep.run("1/1", threads, report, device=device)
+    warn_of_device(found.sweep.device_notices)
     return SweepResult.of(found.sweep, cells)
 
 

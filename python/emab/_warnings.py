@@ -1,4 +1,4 @@
-"""Warnings about the premises of a learner."""
+"""Warnings about the premises of a learner, and about the device of a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ class AssumptionWarning(UserWarning):
     """A result rests on an assumption: a default parameter, or a premise that was not checked.
 
     >>> issubclass(emab.AssumptionWarning, emab.SoundnessWarning)
+    False
+    """
+
+
+class DeviceWarning(UserWarning):
+    """The processor played what ``device`` asked a GPU to play, or a part of it; the result is the same.
+
+    >>> issubclass(emab.DeviceWarning, emab.SoundnessWarning)
     False
     """
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from typing import TypeAlias
 
+from emab._device import check_device
 from emab._learner import LearnerLike
 from emab._problem import ProblemLike
 from emab._progress import Progress, progress_bar
@@ -44,6 +45,7 @@ def run(
     record_at: float | Sequence[float] = (),
     conditions: Conditions = (),
     threads: int = 1,
+    device: str = "cpu",
     retries: int = 3,
     progress: bool | Progress | None = None,
 ) -> Result:
@@ -52,12 +54,14 @@ def run(
     The default is four ``shards`` per worker and at most one per run; each uses ``threads`` threads. If workers are
     processes, user-defined learners must support pickle. Their exceptions are raised here, with the traceback, and not
     retried. The shard of a dead worker is repeated up to ``retries`` times if ``executor`` is a function, as in
-    ``executor=lambda: ProcessPoolExecutor(8)``. Ctrl-C cancels the shards that have not begun.
+    ``executor=lambda: ProcessPoolExecutor(8)``. Ctrl-C cancels the shards that have not begun. Each worker uses its own
+    ``device``, and warns there with :class:`emab.DeviceWarning`.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> emab.futures.run("resource", runs=8, episodes=100, executor=ThreadPoolExecutor, shards=4).runs
     8
     """
+    check_device(device)
     with _Pool(executor) as pool:
         plan = plan_run(
             problem,
@@ -71,6 +75,7 @@ def run(
             shards=shards,
             workers=pool.workers,
             threads=threads,
+            device=device,
         )
         return _drive(plan, pool, retries, progress)
 
@@ -82,6 +87,7 @@ def sweep(
     shards: int | None = None,
     problem: ProblemLike | None = None,
     threads: int = 1,
+    device: str = "cpu",
     retries: int = 3,
     progress: bool | Progress | None = None,
 ) -> SweepResult:
@@ -92,8 +98,9 @@ def sweep(
     >>> emab.futures.sweep(grid, executor=ThreadPoolExecutor).csv == emab.sweep(grid).csv
     True
     """
+    check_device(device)
     with _Pool(executor) as pool:
-        plan = plan_sweep(sweep, problem=problem, shards=shards, workers=pool.workers, threads=threads)
+        plan = plan_sweep(sweep, problem=problem, shards=shards, workers=pool.workers, threads=threads, device=device)
         return _drive(plan, pool, retries, progress)
 
 

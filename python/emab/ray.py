@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from emab._device import check_device
 from emab._learner import LearnerLike
 from emab._problem import ProblemLike
 from emab._progress import Progress, progress_bar
@@ -35,6 +36,8 @@ def run(
     conditions: Conditions = (),
     address: str | None = None,
     num_cpus: int = 1,
+    num_gpus: float = 0,
+    device: str | None = None,
     retries: int = 3,
     progress: bool | Progress | None = None,
 ) -> Result:
@@ -45,9 +48,14 @@ def run(
     to ``retries`` times. Exceptions of user-defined learners are raised here, with the traceback, and not retried.
     Ctrl-C cancels all tasks.
 
+    ``num_gpus`` is the number of GPUs that Ray reserves for a shard, such as 1, or 0.5 for two shards on one GPU. The
+    default ``device`` is then ``"auto"``: a worker without a usable GPU uses its processor and warns there with
+    :class:`emab.DeviceWarning`. Without GPUs the default is ``"cpu"``.
+
     >>> emab.ray.run("resource", runs=8, episodes=100, shards=2).runs
     8
     """
+    device = _device(device, num_gpus)
     ray = _ray(address, num_cpus)
     plan = plan_run(
         problem,
@@ -59,10 +67,11 @@ def run(
         record_at=record_at,
         conditions=conditions,
         shards=shards,
-        workers=_workers(ray, num_cpus),
+        workers=_workers(ray, num_cpus, num_gpus),
         threads=num_cpus,
+        device=device,
     )
-    return _drive(ray, plan, num_cpus, retries, progress)
+    return _drive(ray, plan, num_cpus, num_gpus, retries, progress)
 
 
 def sweep(
@@ -72,6 +81,8 @@ def sweep(
     problem: ProblemLike | None = None,
     address: str | None = None,
     num_cpus: int = 1,
+    num_gpus: float = 0,
+    device: str | None = None,
     retries: int = 3,
     progress: bool | Progress | None = None,
 ) -> SweepResult:
@@ -81,9 +92,26 @@ def sweep(
     >>> emab.ray.sweep(grid).csv == emab.sweep(grid).csv
     True
     """
+    device = _device(device, num_gpus)
     ray = _ray(address, num_cpus)
-    plan = plan_sweep(sweep, problem=problem, shards=shards, workers=_workers(ray, num_cpus), threads=num_cpus)
-    return _drive(ray, plan, num_cpus, retries, progress)
+    plan = plan_sweep(
+        sweep,
+        problem=problem,
+        shards=shards,
+        workers=_workers(ray, num_cpus, num_gpus),
+        threads=num_cpus,
+        device=device,
+    )
+    return _drive(ray, plan, num_cpus, num_gpus, retries, progress)
+
+
+def _device(device: str | None, num_gpus: float) -> str:
+    """Return the device of a shard: by default a GPU only if Ray reserves one."""
+    if not num_gpus >= 0:
+        raise ValueError(f"`num_gpus` must be at least 0, got {num_gpus}")
+    if device is None:
+        return "auto" if num_gpus > 0 else "cpu"
+    return check_device(device)
 
 
 def _ray(address: str | None, num_cpus: int) -> Any:
@@ -99,14 +127,21 @@ def _ray(address: str | None, num_cpus: int) -> Any:
     return ray
 
 
-def _workers(ray: Any, num_cpus: int) -> int:
+def _workers(ray: Any, num_cpus: int, num_gpus: float) -> int:
     """Return the number of shards that the cluster runs at once."""
-    return max(1, int(ray.cluster_resources().get("CPU", 1)) // num_cpus)
+    resources = ray.cluster_resources()
+    workers = int(resources.get("CPU", 1)) // num_cpus
+    if num_gpus > 0:
+        # Not `//`: 1 // 0.1 is 9.
+        workers = min(workers, int(resources.get("GPU", 0) / num_gpus))
+    return max(1, workers)
 
 
-def _drive(ray: Any, plan: Plan[R], num_cpus: int, retries: int, progress: bool | Progress | None) -> R:
+def _drive(
+    ray: Any, plan: Plan[R], num_cpus: int, num_gpus: float, retries: int, progress: bool | Progress | None
+) -> R:
     """Do all shards."""
-    task = ray.remote(num_cpus=num_cpus, max_retries=retries)(work)
+    task = ray.remote(num_cpus=num_cpus, num_gpus=num_gpus, max_retries=retries)(work)
     # Sent once, not once per shard: the problem may be large.
     job = ray.put(plan.job)
     pending = {task.remote(job, number): number for number in range(1, plan.job.shards + 1)}

@@ -6,6 +6,7 @@ use emab_problem::ProblemFile;
 use emab_sim::{Control, Finish, LearnerSource, Shard, State};
 use pyo3::prelude::*;
 
+use crate::device::open_device;
 use crate::errors;
 use crate::integers::{index, unsigned};
 use crate::lists::{List, MOST, collect};
@@ -26,6 +27,9 @@ pub struct Experiment {
     state: State,
     #[pyo3(get)]
     notes: Vec<String>,
+    /// What the processor played instead of the device of the last run, and why.
+    #[pyo3(get)]
+    device_notices: Vec<String>,
 }
 
 #[derive(FromPyObject)]
@@ -93,18 +97,21 @@ impl Experiment {
             file,
             interrupt,
             notes,
+            device_notices: Vec::new(),
         })
     }
 
     /// Do the remaining runs and return whether all are done; ``watch(done, total)`` is called a few times per second, in
     /// episodes.
-    #[pyo3(signature = (threads = None, watch = None))]
+    #[pyo3(signature = (threads = None, watch = None, device = "cpu"))]
     fn run(
         &mut self,
         py: Python<'_>,
         threads: Option<&Bound<'_, PyAny>>,
         watch: Option<Py<PyAny>>,
+        device: &str,
     ) -> PyResult<bool> {
+        let device = py.detach(|| open_device(device))?;
         let threads = threads.map_or(Ok(0), |threads| index("threads", threads))?;
         let report = Progress {
             callback: watch,
@@ -119,11 +126,13 @@ impl Experiment {
                 state,
                 &mut Control {
                     threads,
+                    device: device.clone(),
                     stop,
                     watch,
                 },
             )
         });
+        self.device_notices = device.take_notices();
         self.interrupt.take()?;
         let finish = finish.map_err(errors::of(&self.file))?;
         Ok(finish == Finish::Complete)

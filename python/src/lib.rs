@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod array_pool;
+mod device;
 mod episode;
 mod errors;
 mod experiment;

@@ -1,15 +1,16 @@
 //! Sweeps: all cells, or a shard of them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use emab_problem::ProblemFile;
 use emab_report::{table_csv, table_parquet};
+use emab_sim::Shard;
 use emab_sim::compare::sweep::{SweepCell, SweepCellResult, SweepError, SweepFile, columns};
 use emab_sim::compare::{CellControl, run_cells};
 use emab_sim::results::Column;
-use emab_sim::{Control, Finish, Shard};
 use pyo3::prelude::*;
 
+use crate::device::open_device;
 use crate::errors;
 use crate::lists::List;
 use crate::problem::Problem;
@@ -20,6 +21,7 @@ use crate::progress::{Interrupt, Progress};
 pub struct Sweep {
     inner: emab_sim::compare::sweep::Sweep,
     problem: Arc<ProblemFile>,
+    device_notices: Mutex<Vec<String>>,
 }
 
 #[pymethods]
@@ -48,7 +50,11 @@ impl Sweep {
             Ok::<_, SweepError>(inner)
         });
         let inner = inner.map_err(errors::sweep)?;
-        Ok(Sweep { inner, problem })
+        Ok(Sweep {
+            inner,
+            problem,
+            device_notices: Mutex::default(),
+        })
     }
 
     /// The problem before any variation.
@@ -79,14 +85,16 @@ impl Sweep {
 
     /// Run the cells of a shard, such as ``"3/16"``, and return their results as JSON. ``watch(done, total)`` counts
     /// episodes.
-    #[pyo3(signature = (shard = "1/1", threads = 0, watch = None))]
+    #[pyo3(signature = (shard = "1/1", threads = 0, watch = None, device = "cpu"))]
     fn run(
         &self,
         py: Python<'_>,
         shard: &str,
         threads: usize,
         watch: Option<Py<PyAny>>,
+        device: &str,
     ) -> PyResult<Vec<String>> {
+        let device = py.detach(|| open_device(device))?;
         let shard: Shard = shard.parse().map_err(errors::invalid)?;
         let interrupt = Arc::new(Interrupt::default());
         let report = Progress {
@@ -100,24 +108,33 @@ impl Sweep {
         let finish = py.detach(|| {
             let mut control = CellControl {
                 threads,
+                device: device.clone(),
+                at_once: device.cells_at_once(),
                 stop: &interrupt.stop,
                 watch: &mut |_, played| report.report(played, total),
             };
-            let run = |cell: &&SweepCell, control: &mut Control<'_>| {
-                let result = cell.run(control)?;
-                let stopped = result.is_none();
-                done.extend(result);
-                Ok::<_, SweepError>(match stopped {
-                    true => Finish::Stopped,
-                    false => Finish::Complete,
-                })
-            };
-            run_cells(&cells, |_| each, &mut control, run)
+            run_cells(
+                &cells,
+                |_| each,
+                &mut control,
+                |cell: &&SweepCell, control| cell.run(control),
+                |_, result| {
+                    done.push(result);
+                    Ok::<_, SweepError>(())
+                },
+            )
         });
+        *self.notices() = device.take_notices();
         interrupt.take()?;
         finish.map_err(errors::invalid)?;
         let texts = done.iter().map(serde_json::to_string);
         texts.collect::<Result<_, _>>().map_err(errors::invalid)
+    }
+
+    /// What the processor played instead of the device of the last run, and why.
+    #[getter]
+    fn device_notices(&self) -> Vec<String> {
+        self.notices().clone()
     }
 
     /// Return the document of ``emab sweep --json`` from all cells, in any order.
@@ -140,6 +157,11 @@ impl Sweep {
 }
 
 impl Sweep {
+    fn notices(&self) -> MutexGuard<'_, Vec<String>> {
+        let notices = self.device_notices.lock();
+        notices.unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn columns(&self, cells: &[String]) -> PyResult<Vec<Column>> {
         let cells = self.parse(cells)?;
         Ok(columns(&cells, &self.inner.varied, self.inner.file.runs))

@@ -62,6 +62,12 @@ def test_sweep_in_any_number_of_shards_is_byte_identical(pool, shards):
         assert (result.csv, result.parquet) == (whole.csv, whole.parquet)
 
 
+def test_sends_the_device_to_workers(pool, local):
+    result = emab.futures.run("treatment", LEARNERS, executor=pool, device="auto", **SETTINGS)
+    assert timeless(result.text) == local
+    assert emab.futures.sweep(GRID, executor=pool, device="auto").csv == sweep(GRID).csv
+
+
 def test_sends_the_problem_of_a_sweep_to_workers(pool, tmp_path):
     emab.load("treatment").save(tmp_path / "mine.json")
     (tmp_path / "grid.toml").write_text('problem = "mine.json"\nepisodes = 50\nruns = 3\n')
@@ -136,6 +142,7 @@ def test_interrupt_cancels_the_shards_not_begun(tmp_path):
             TypeError,
             "`executor` must be an Executor or a function that creates one, got 3",
         ),
+        ({"device": "tpu"}, ValueError, "`device` must be 'cpu', 'gpu' or 'auto', got 'tpu'"),
         ({"runs": 0}, ValueError, "`runs` must be at least 1, got 0"),
         ({"learners": []}, ValueError, "at least one learner"),
         ({"learners": lambda spec: None, "executor": processes}, TypeError, "cannot be sent to another process"),
@@ -148,7 +155,7 @@ def test_rejects_invalid_arguments_before_anything_runs(change, error, message):
 
 
 def test_worker_rejects_a_job_of_another_version():
-    plan = _shards.plan_sweep(GRID, problem=None, shards=2, workers=1, threads=1)
+    plan = _shards.plan_sweep(GRID, problem=None, shards=2, workers=1, threads=1, device="cpu")
     other = type(plan.job)(**{**vars(plan.job), "version": "0.0.0"})
     with pytest.raises(RuntimeError, match=r"the job is of emab 0\.0\.0: install the same"):
         _shards.work(other, 1)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import helpers
 import pytest
@@ -33,7 +34,8 @@ def cluster():
     # Workers cannot import the tests.
     for module in (helpers, shard_learners):
         ray.cloudpickle.register_pickle_by_value(module)
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=80 * 2**20, log_to_driver=False)
+    # A GPU that Ray reserves need not exist.
+    ray.init(num_cpus=2, num_gpus=1, include_dashboard=False, object_store_memory=80 * 2**20, log_to_driver=False)
     yield
     ray.shutdown()
     for module in (helpers, shard_learners):
@@ -97,10 +99,37 @@ def test_interrupt_cancels_all_tasks(tmp_path):
     assert len(started(tmp_path)) == 2
 
 
+@pytest.mark.parametrize(
+    ("num_cpus", "num_gpus", "workers"),
+    [(1, 0, 8), (3, 0, 2), (1, 1, 2), (1, 2, 1), (1, 0.25, 8), (1, 0.1, 8), (2, 4, 1)],
+)
+def test_processors_and_gpus_limit_the_shards_at_once(num_cpus, num_gpus, workers):
+    resources = SimpleNamespace(cluster_resources=lambda: {"CPU": 8.0, "GPU": 2.0})
+    assert emab.ray._workers(resources, num_cpus, num_gpus) == workers
+
+
+def test_fractions_of_a_gpu_are_exact():
+    resources = SimpleNamespace(cluster_resources=lambda: {"CPU": 64.0, "GPU": 1.0})
+    assert emab.ray._workers(resources, 1, 0.1) == 10
+
+
 @pytest.mark.parametrize("argument", ["num_cpus", "shards"])
 def test_rejects_zero(argument):
     with pytest.raises(ValueError, match=f"`{argument}` must be at least 1, got 0"):
         emab.ray.run("resource", **{argument: 0})
+
+
+@pytest.mark.parametrize("call", [emab.ray.run, emab.ray.sweep])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"device": "tpu"}, "`device` must be 'cpu', 'gpu' or 'auto', got 'tpu'"),
+        ({"num_gpus": -1}, "`num_gpus` must be at least 0, got -1"),
+    ],
+)
+def test_rejects_an_invalid_device(call, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        call("resource", **arguments)
 
 
 def test_names_the_package_to_install_without_ray():
@@ -113,7 +142,7 @@ def test_code_of_the_ray_page_runs(tmp_path):
     """Each block of docs/ray.md is a script and runs on this cluster."""
     page = Path(__file__).parents[2] / "docs" / "ray.md"
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     environment = {**os.environ, "RAY_ADDRESS": ray.get_runtime_context().gcs_address}
     for block in blocks:
         (tmp_path / "block.py").write_text(block)

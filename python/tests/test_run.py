@@ -21,6 +21,7 @@ import pytest
 from helpers import command, timeless
 
 import emab
+from emab._emab import Experiment
 
 pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
 
@@ -68,6 +69,34 @@ def test_curves_are_those_of_the_document():
 def test_any_number_of_threads_gives_the_same_bytes():
     one, two = (emab.run("tutoring", runs=40, episodes=300, threads=n) for n in (1, 2))
     assert timeless(one.text) == timeless(two.text)
+
+
+@pytest.mark.filterwarnings("ignore::emab.DeviceWarning")
+def test_any_device_gives_the_same_bytes():
+    cpu, auto = (emab.run("tutoring", runs=40, episodes=300, device=device) for device in ("cpu", "auto"))
+    assert timeless(cpu.text) == timeless(auto.text)
+
+
+def test_warns_once_with_each_notice_about_the_device(monkeypatch):
+    class Noticed:
+        device_notices = ("no GPU", "no memory", "no GPU")
+
+        def __init__(self, *arguments, **settings):
+            self.experiment = Experiment(*arguments, **settings)
+
+        def __getattr__(self, name):
+            return getattr(self.experiment, name)
+
+    monkeypatch.setattr("emab._run.Experiment", Noticed)
+    with pytest.warns(emab.DeviceWarning) as caught:
+        emab.run("parity", "random", runs=2, episodes=10)
+    assert [str(warning.message) for warning in caught] == ["no GPU", "no memory"]
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_simulator_has_no_gpu():
+    with pytest.raises(ValueError, match="applies to problems only: a simulator runs on the processor"):
+        emab.run(lambda: None, device="gpu")
 
 
 def test_a_learner_class_is_its_text():
@@ -179,6 +208,7 @@ def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
         (lambda: emab.run("resource", "feedbal:sigam2=1"), "did you mean `sigma2`?"),
         (lambda: emab.run("resource", seed=2**64), "`seed` must be a whole number from 0 to"),
         (lambda: emab.run("resource", threads=-1), "`threads` must be a whole number from 0 to"),
+        (lambda: emab.run("resource", device="tpu"), "`device` must be 'cpu', 'gpu' or 'auto', got 'tpu'"),
         (lambda: emab.run("resource", checkpoints=[-1]), "`checkpoints` must be a whole number from 0 to"),
         (lambda: emab.FeedBAL(emab.load("resource").spec, seed=-1), "`seed` must be a whole number"),
         (lambda: emab.FeedBAL(emab.load("resource").spec).choose(-1, 0), "`step` must be a whole number"),

@@ -71,6 +71,13 @@ def test_saving_replaces_another_table_only_on_request(by_command, tmp_path):
         other.save(folder / "out")
 
 
+@pytest.mark.filterwarnings("ignore::emab.DeviceWarning")
+def test_any_device_gives_the_same_bytes(by_command):
+    assert timeless(sweep(FIELDS, device="auto").text) == timeless(by_command[1])
+    with pytest.raises(ValueError, match="`device` must be 'cpu', 'gpu' or 'auto', got 'tpu'"):
+        sweep(FIELDS, device="tpu")
+
+
 def test_dictionary_is_equivalent_to_a_file(by_command):
     folder, text = by_command
     for fields in (FIELDS, {**FIELDS, "problem": emab.load("resource")}):

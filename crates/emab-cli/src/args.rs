@@ -11,7 +11,7 @@ use emab::input::{did_you_mean, parse_count};
 use emab_server::store::Address;
 use emab_server::tables::Table;
 use emab_server::tokens::Role;
-use emab_sim::Shard;
+use emab_sim::{DeviceChoice, Shard};
 use tracing::Level;
 
 mod plot;
@@ -430,6 +430,9 @@ pub struct Run {
     /// Threads [default: one per processor].
     #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
+    /// Where runs are played: `cpu`, `gpu`, or `auto` for a GPU if there is one. Results do not depend on it.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: DeviceChoice,
     /// Episodes at which to record regret [default: evenly spaced on a log axis].
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
     pub checkpoints: Vec<u64>,
@@ -508,6 +511,9 @@ pub struct Arena {
     /// Threads [default: one per processor].
     #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
+    /// Where runs are played: `cpu`, `gpu`, or `auto` for a GPU if there is one. Results do not depend on it.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: DeviceChoice,
     /// Few and short runs: about half a minute for all problems and learners, with wider intervals.
     #[arg(long)]
     pub quick: bool,
@@ -540,6 +546,9 @@ pub struct Sweep {
     /// Threads [default: one per processor].
     #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
+    /// Where runs are played: `cpu`, `gpu`, or `auto` for a GPU if there is one. Results do not depend on it.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: DeviceChoice,
 }
 
 #[derive(clap::Args)]

@@ -11,7 +11,8 @@ use emab_problem::{BUILTIN, ProblemFile, ReadError};
 use emab_report::PlotError;
 use emab_sim::results::{LearnerResult, StateRegret};
 use emab_sim::{
-    BuildError, Control, Experiment, Finish, Progress, SimError, Verification, VerificationResult,
+    BuildError, Control, Device, Experiment, Finish, Progress, SimError, Verification,
+    VerificationResult,
 };
 use thiserror::Error;
 
@@ -131,6 +132,7 @@ impl Runner<'_> {
             &mut state,
             &mut Control {
                 threads: self.threads,
+                device: Device::processor(),
                 stop: self.stop,
                 watch: &mut |progress, _| watch(job.what, progress),
             },
@@ -221,6 +223,7 @@ impl Runner<'_> {
         let watch = &mut *self.watch;
         let verified = verification.run(&mut Control {
             threads: self.threads,
+            device: Device::processor(),
             stop: self.stop,
             watch: &mut |progress, _| watch(what, progress),
         })?;

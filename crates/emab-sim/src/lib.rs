@@ -22,6 +22,7 @@ pub mod soundness;
 mod verify;
 
 pub use engine::choice_counts::ChoiceCounts;
+pub use engine::gpu::{Device, DeviceChoice, GpuError, UnknownDevice};
 pub use engine::tally::Tally;
 pub use error::SimError;
 pub use experiment::{

@@ -9,11 +9,11 @@ use emab_report::{arena_csv, arena_options, arena_text, draw_arena, pairs_csv};
 use emab_sim::compare::{ArenaEntrants, ArenaFolder, ArenaSettings, Cell, PairDecisions};
 use emab_sim::results::{ArenaCellResult, ArenaPairs, ArenaProblem, ArenaResult, ArenaSummary};
 use emab_sim::{
-    ARENA, BuildError, CHECKED_PAIRS, Control, Finish, Folder, Shard, StoredProblems, VERSION,
+    ARENA, BuildError, CHECKED_PAIRS, Control, Device, Folder, Shard, StoredProblems, VERSION,
 };
 use serde::Serialize;
 
-use super::{create_folder, how_to_continue, note_finished, play_cells, write_picture};
+use super::{PlayCells, create_folder, how_to_continue, note_finished, open_device, write_picture};
 use crate::args::Arena;
 use crate::error::CommandError;
 use crate::{load, measure, terminal};
@@ -35,6 +35,7 @@ struct Document<'a> {
 }
 
 pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
+    let device = open_device(args.device)?;
     let settings = settings(args)?;
     let problems = ArenaEntrants::enter(problem_files(args)?, &args.learner, settings)
         .map_err(|error| CommandError::input(error.to_string()))?;
@@ -46,6 +47,7 @@ pub fn arena(args: &Arena, json: bool) -> Result<(), CommandError> {
     let player = Player {
         folder: folder.as_ref(),
         threads: args.threads,
+        device,
     };
     let played = match args.margin {
         None => player.play(&problems)?,
@@ -208,6 +210,7 @@ type Played = (Vec<(Access, ArenaCellResult)>, Option<ArenaPairs>);
 struct Player<'a> {
     folder: Option<&'a ArenaFolder>,
     threads: Option<u16>,
+    device: Device,
 }
 
 impl Player<'_> {
@@ -283,25 +286,30 @@ impl Player<'_> {
         cells: &[(&ArenaEntrants, Cell)],
         results: &mut Vec<ArenaCellResult>,
     ) -> Result<bool, CommandError> {
-        play_cells(
+        // One at a time, so that the time of each is its own.
+        let control = PlayCells {
             title,
+            threads: self.threads,
+            device: &self.device,
+            at_once: 1,
+        };
+        control.play(
             cells,
             |(_, cell)| cell.share().saturating_mul(cell.episodes),
-            self.threads,
             |(problem, cell), control| {
                 if let Some(saved) = self.folder.and_then(|folder| folder.find(cell)) {
-                    results.push(saved);
-                    return Ok(Finish::Complete);
+                    return Ok(Some((saved, true)));
                 }
                 let measured = measure(problem, cell, control);
-                let Some(result) = measured.map_err(CommandError::of_cell(&problem.file))? else {
-                    return Ok(Finish::Stopped);
-                };
-                if let Some(folder) = self.folder {
+                let result = measured.map_err(CommandError::of_cell(&problem.file))?;
+                Ok(result.map(|result| (result, false)))
+            },
+            |(_, cell), (result, is_saved)| {
+                if let Some(folder) = self.folder.filter(|_| !is_saved) {
                     folder.append(cell, &result)?;
                 }
                 results.push(result);
-                Ok(Finish::Complete)
+                Ok(())
             },
         )
     }
@@ -331,7 +339,11 @@ fn measure(
     let Some(mut result) = problem.run(cell, control)? else {
         return Ok(None);
     };
-    if let (Some(began), Some(ended)) = (began, measure::processor_seconds()) {
+    if let (Some(began), Some(ended), None) = (
+        began,
+        measure::processor_seconds(),
+        control.device.gpu_name(),
+    ) {
         result.nanoseconds = 1e9 * (ended - began) / result.steps.max(1) as f64;
     }
     // A later round does not measure the same again.

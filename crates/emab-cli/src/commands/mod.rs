@@ -33,7 +33,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::CommandFactory;
 use emab_report::Picture;
 use emab_sim::compare::{CellControl, run_cells};
-use emab_sim::{Control, Finish, Folder, quoted};
+use emab_sim::{Control, Device, DeviceChoice, Finish, Folder, quoted};
+use indicatif::ProgressBar;
 
 use crate::args::{Args, Command};
 use crate::error::CommandError;
@@ -149,27 +150,59 @@ fn write_picture(folder: &Folder, name: &str, picture: &Picture) -> Result<(), C
     Ok(folder.write(format!("{name}.png"), &png)?)
 }
 
-/// Plays cells one after another with a progress bar, whose text begins with `title`. False if Ctrl-C stopped it.
-fn play_cells<C>(
-    title: &str,
-    cells: &[C],
-    episodes: impl Fn(&C) -> u64,
+/// Opens the device of `--device`.
+fn open_device(choice: DeviceChoice) -> Result<Device, CommandError> {
+    Device::open(choice).map_err(|error| {
+        CommandError::Work(format!(
+            "--device gpu: {error}; use --device cpu, or auto to use a GPU where there is one"
+        ))
+    })
+}
+
+/// Says what the processor plays instead of a card.
+fn note_device(device: &Device, bar: &ProgressBar) {
+    for notice in device.take_notices() {
+        bar.suspend(|| terminal::note(&format!("note: {notice}")));
+    }
+}
+
+/// How cells are played, with a progress bar.
+struct PlayCells<'a> {
+    /// The beginning of the text of the bar.
+    title: &'a str,
     threads: Option<u16>,
-    play: impl FnMut(&C, &mut Control<'_>) -> Result<Finish, CommandError>,
-) -> Result<bool, CommandError> {
-    let all = cells.iter().map(&episodes).fold(0, u64::saturating_add);
-    let bar = terminal::progress(all);
-    let mut control = CellControl {
-        threads: threads.unwrap_or(0).into(),
-        stop: stop_on_ctrl_c(),
-        watch: &mut |number, played| {
-            bar.set_message(format!("{title}{number} of {}", cells.len()));
-            bar.set_position(played);
-        },
-    };
-    let finish = run_cells(cells, episodes, &mut control, play);
-    bar.finish_and_clear();
-    Ok(finish? == Finish::Complete)
+    device: &'a Device,
+    /// Cells that are played at once.
+    at_once: usize,
+}
+
+impl PlayCells<'_> {
+    /// Plays cells; see [`run_cells`]. False if Ctrl-C stopped it.
+    fn play<C: Sync, R: Send>(
+        &self,
+        cells: &[C],
+        episodes: impl Fn(&C) -> u64,
+        play: impl Fn(&C, &mut Control<'_>) -> Result<Option<R>, CommandError> + Sync,
+        keep: impl FnMut(&C, R) -> Result<(), CommandError>,
+    ) -> Result<bool, CommandError> {
+        let all = cells.iter().map(&episodes).fold(0, u64::saturating_add);
+        let bar = terminal::progress(all);
+        let mut control = CellControl {
+            threads: self.threads.unwrap_or(0).into(),
+            device: self.device.clone(),
+            at_once: self.at_once,
+            stop: stop_on_ctrl_c(),
+            watch: &mut |number, played| {
+                note_device(self.device, &bar);
+                bar.set_message(format!("{}{number} of {}", self.title, cells.len()));
+                bar.set_position(played);
+            },
+        };
+        let finish = run_cells(cells, episodes, &mut control, play, keep);
+        bar.finish_and_clear();
+        note_device(self.device, &bar);
+        Ok(finish? == Finish::Complete)
+    }
 }
 
 /// How to continue a stopped arena or sweep.

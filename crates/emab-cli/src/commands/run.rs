@@ -12,22 +12,28 @@ use emab_report::{
 };
 use emab_sim::results::RunResult;
 use emab_sim::{
-    Begun, Control, Finish, Folder, MergedRun, PlannedRun, RecordReader, RecordWriter, Resumed,
-    RunFolder, RunPlan, Shard, State, quoted, state_plot_name,
+    Begun, Control, Device, Finish, Folder, MergedRun, PlannedRun, RecordReader, RecordWriter,
+    Resumed, RunFolder, RunPlan, Shard, State, quoted, state_plot_name,
 };
 use emab_tables::Format;
 use serde_json::json;
 
 use super::plot::band_note;
-use super::{create_folder, note_finished, stop_on_ctrl_c, write_picture};
+use super::{
+    create_folder, note_device, note_finished, open_device, stop_on_ctrl_c, write_picture,
+};
 use crate::args::{Band, Merge, Run};
 use crate::error::CommandError;
 use crate::{load, terminal};
 
 pub fn run(args: &Run, json: bool) -> Result<(), CommandError> {
-    let threads = args.threads.unwrap_or(0).into();
+    let settings = Settings {
+        threads: args.threads.unwrap_or(0).into(),
+        device: open_device(args.device)?,
+        json,
+    };
     if let Some(path) = &args.resume {
-        return resume(path, threads, json);
+        return resume(path, settings);
     }
     let file = load::problem(args.problem.as_deref().unwrap_or_default())?;
     let file = load::with_conditions(file, &args.condition)?;
@@ -45,7 +51,7 @@ pub fn run(args: &Run, json: bool) -> Result<(), CommandError> {
     };
     let run = PlannedRun::new(file, plan, args.out.is_some())?;
     let state = run.experiment.state();
-    let session = Session::new(run, args.out.as_deref(), threads, json)?;
+    let session = Session::new(run, args.out.as_deref(), settings)?;
     match session.begin(&state, args.force)? {
         Begun::New | Begun::Replaced => session.play(state),
         Begun::Unfinished(state) => session.play(state),
@@ -54,14 +60,14 @@ pub fn run(args: &Run, json: bool) -> Result<(), CommandError> {
     }
 }
 
-fn resume(path: &Path, threads: usize, json: bool) -> Result<(), CommandError> {
+fn resume(path: &Path, settings: Settings) -> Result<(), CommandError> {
     match RunFolder::resume(path)? {
         (_, Resumed::Finished(result)) => {
             terminal::note(&format!("{} is already finished", path.display()));
-            show(&result, json)
+            show(&result, settings.json)
         }
         (folder, Resumed::Unfinished(run, state)) => {
-            let session = Session::of(*run, Some(folder), threads, json)?;
+            let session = Session::of(*run, Some(folder), settings)?;
             session.warn();
             session.play(state)
         }
@@ -70,7 +76,12 @@ fn resume(path: &Path, threads: usize, json: bool) -> Result<(), CommandError> {
 
 /// Writes and shows the result of merged shards.
 pub fn merged(merged: MergedRun, args: &Merge, json: bool) -> Result<(), CommandError> {
-    let session = Session::new(merged.run, Some(&args.out), 1, json)?;
+    let settings = Settings {
+        threads: 1,
+        device: Device::processor(),
+        json,
+    };
+    let session = Session::new(merged.run, Some(&args.out), settings)?;
     match session.begin(&merged.state, args.force)? {
         Begun::Finished(result) => show(&result, json),
         _ => session.finish(&merged.state, merged.records),
@@ -83,7 +94,13 @@ struct Session {
     folder: Option<RunFolder>,
     /// The warnings of its experiment.
     warnings: Vec<String>,
+    settings: Settings,
+}
+
+/// How a run is played and shown.
+struct Settings {
     threads: usize,
+    device: Device,
     json: bool,
 }
 
@@ -92,19 +109,17 @@ impl Session {
     fn new(
         run: PlannedRun,
         out: Option<&Path>,
-        threads: usize,
-        json: bool,
+        settings: Settings,
     ) -> Result<Session, CommandError> {
         let folder = out.map(create_folder).transpose()?;
-        Session::of(run, folder.map(RunFolder::new), threads, json)
+        Session::of(run, folder.map(RunFolder::new), settings)
     }
 
     /// A session with an open folder.
     fn of(
         run: PlannedRun,
         folder: Option<RunFolder>,
-        threads: usize,
-        json: bool,
+        settings: Settings,
     ) -> Result<Session, CommandError> {
         let warnings = run
             .experiment
@@ -114,8 +129,7 @@ impl Session {
             run,
             folder,
             warnings,
-            threads,
-            json,
+            settings,
         })
     }
 
@@ -176,9 +190,11 @@ impl Session {
             .transpose()?;
         let records = RefCell::new(records.flatten());
         let mut control = Control {
-            threads: self.threads,
+            threads: self.settings.threads,
+            device: self.settings.device.clone(),
             stop: stop_on_ctrl_c(),
             watch: &mut |progress, state| {
+                note_device(&self.settings.device, &bar);
                 bar.set_length(progress.total);
                 bar.set_position(progress.done);
                 if let Some(state) = state {
@@ -192,6 +208,7 @@ impl Session {
         };
         let finish = self.run.experiment.run_into(&mut state, &mut control, sink);
         bar.finish_and_clear();
+        note_device(&self.settings.device, &bar);
         let finish = match finish {
             Ok(finish) => finish,
             Err(error) => {
@@ -242,7 +259,7 @@ impl Session {
         let result = result.map_err(CommandError::of(&self.run.file))?;
         // The result is shown even if it cannot be written.
         let written = self.write(&result, state, records);
-        show(&result, self.json)?;
+        show(&result, self.settings.json)?;
         written
     }
 
@@ -257,7 +274,7 @@ impl Session {
         let folder = self.folder.as_ref().map(RunFolder::folder);
         let path = folder.map_or(String::new(), |folder| folder.path().display().to_string());
         let document = json!({"shard": shard, "runs": [share.start, share.end], "folder": path});
-        terminal::show(self.json, &document, || {
+        terminal::show(self.settings.json, &document, || {
             let (part, all, shards) = (share.end - share.start, self.run.plan.runs, shard.of());
             format!(
                 "shard {shard} is done: {part} of {all} runs, in {path}; `emab merge` combines all {shards} shards"

@@ -9,10 +9,10 @@ use emab_report::{UNRELIABLE_NOTE, final_regret, number, table, table_csv, table
 use emab_sim::compare::sweep::{
     BegunSweep, Manifest, Sweep, SweepCellResult, SweepFile, SweepFolder, columns,
 };
-use emab_sim::{Finish, Shard, quoted};
+use emab_sim::{Device, Shard, quoted};
 use serde_json::json;
 
-use super::{create_folder, how_to_continue, note_finished, play_cells};
+use super::{PlayCells, create_folder, how_to_continue, note_finished, open_device};
 use crate::args;
 use crate::error::CommandError;
 use crate::{load, terminal};
@@ -21,6 +21,7 @@ use crate::{load, terminal};
 const SHOWN: usize = 60;
 
 pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
+    let device = open_device(args.device)?;
     let name = args.file.display().to_string();
     let text = fs::read_to_string(&args.file).map_err(|error| {
         let hint = match ProblemFile::builtin(&name) {
@@ -61,7 +62,7 @@ pub fn sweep(args: &args::Sweep, json: bool) -> Result<(), CommandError> {
         terminal::note(&words);
     }
     let folder = begun.as_ref().map(|begun| &begun.folder);
-    run(&sweep, shard, folder, args.threads, &mut done)?;
+    run(&sweep, shard, folder, args.threads, &device, &mut done)?;
     match &begun {
         Some(begun) if shard != Shard::WHOLE => finish_shard(begun, &sweep, shard, &done, json),
         begun => finish(&sweep, begun.as_ref(), &done, json),
@@ -74,28 +75,32 @@ fn run(
     shard: Shard,
     folder: Option<&SweepFolder>,
     threads: Option<u16>,
+    device: &Device,
     done: &mut Vec<SweepCellResult>,
 ) -> Result<(), CommandError> {
     let cells: Vec<_> = sweep.share(shard).collect();
     let each = sweep.file.runs.saturating_mul(sweep.file.episodes);
     let saved: HashSet<String> = done.iter().map(|result| result.key.clone()).collect();
-    let finished = play_cells(
-        "",
-        &cells,
-        |_| each,
+    let open: Vec<_> = cells
+        .iter()
+        .filter(|cell| !saved.contains(&cell.key))
+        .collect();
+    let control = PlayCells {
+        title: "",
         threads,
-        |cell, control| {
-            if saved.contains(&cell.key) {
-                return Ok(Finish::Complete);
-            }
-            let Some(result) = cell.run(control)? else {
-                return Ok(Finish::Stopped);
-            };
+        device,
+        at_once: device.cells_at_once(),
+    };
+    let finished = control.play(
+        &open,
+        |_| each,
+        |cell, control| Ok(cell.run(control)?),
+        |_, result| {
             if let Some(folder) = folder {
                 folder.append(&result)?;
             }
             done.push(result);
-            Ok(Finish::Complete)
+            Ok(())
         },
     )?;
     if finished {
@@ -123,7 +128,9 @@ fn finish_shard(
         note_finished(folder, "this shard");
     }
     let path = folder.path().display().to_string();
-    let cells: Vec<u64> = done.iter().map(|result| result.number).collect();
+    let mut cells: Vec<u64> = done.iter().map(|result| result.number).collect();
+    // Several that are played at once end in any order.
+    cells.sort_unstable();
     let document = json!({"shard": shard, "cells": cells, "folder": path});
     terminal::show(json, &document, || {
         let (part, all, shards) = (done.len(), sweep.cells.len(), shard.of());

@@ -3,7 +3,7 @@
 use emab::Conditions;
 use emab_problem::ProblemFile;
 use emab_report::{confidence, guarantees_table, number, percent};
-use emab_sim::{CHECKED_PAIRS, Control, Verification};
+use emab_sim::{CHECKED_PAIRS, Control, Device, Verification};
 use serde_json::json;
 
 use super::stop_on_ctrl_c;
@@ -48,6 +48,7 @@ pub fn verify(args: &Verify, json: bool) -> Result<(), CommandError> {
     bar.set_message("verifying");
     let verified = verification.run(&mut Control {
         threads: args.threads.unwrap_or(0).into(),
+        device: Device::processor(),
         stop: stop_on_ctrl_c(),
         watch: &mut |progress, _| {
             bar.set_length(progress.total);

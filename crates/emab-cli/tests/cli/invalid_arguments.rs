@@ -70,6 +70,10 @@ fn rejects_invalid_input() {
         run @/good.toml --runs many                       => --runs | whole number
         run @/good.toml --threads 0                       => --threads
         run @/good.toml --episodes 10 --checkpoints 5,11  => --checkpoints | from 1 to the number of episodes, 10, got 11
+        run @/good.toml --device tpu                      => 'tpu' for '--device | a device is `cpu`, `gpu` or `auto`, got `tpu`
+        sweep @/good.toml --device GPU                    => 'GPU' for '--device | a device is `cpu`, `gpu` or `auto`, got `GPU`
+        arena @/good.toml --device ''                     => '--device | a device is `cpu`, `gpu` or `auto`
+        run @/good.toml --device                          => '--device | a value is required
         run --resume @                                    => contains no unfinished run
         run --resume /nowhere                             => cannot read the folder /nowhere
         run --resume /nowhere --runs 3                    => cannot be used with

@@ -7,6 +7,7 @@ mod clinic_guide;
 mod common;
 mod conditions;
 mod demo;
+mod device;
 mod docs;
 mod earlier_files;
 mod export;

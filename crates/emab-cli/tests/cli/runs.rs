@@ -4,17 +4,22 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use crate::common::{emab_with_input, interrupt, json, said, start, timeless};
+use crate::device::has_no_driver;
 use crate::test_dir::TestDir;
 use serde_json::Value;
 
 #[test]
 fn snapshots() {
     println!("after an intended change, `tools/regenerate` rewrites the snapshots and the docs");
-    trycmd::TestCases::new()
+    let cases = trycmd::TestCases::new();
+    cases
         .default_bin_path(env!("CARGO_BIN_EXE_emab"))
         .case("tests/cmd/*.trycmd")
         .case("../../README.md")
         .case("../../docs/*.md");
+    if !has_no_driver() {
+        cases.skip("../../docs/gpu.md");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::sync::atomic::AtomicBool;
 
 use emab_problem::ProblemFile;
 use emab_sim::background::run_command;
-use emab_sim::{Control, Experiment};
+use emab_sim::{Control, Device, Experiment};
 
 use super::*;
 
@@ -20,6 +20,7 @@ fn entry(folder: &str, problem: &str, learners: [&str; 2]) -> Entry {
     let stop = AtomicBool::new(false);
     let mut control = Control {
         threads: 1,
+        device: Device::processor(),
         stop: &stop,
         watch: &mut |_, _| {},
     };

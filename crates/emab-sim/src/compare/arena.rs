@@ -1,8 +1,8 @@
 //! An arena: learners compared on the same problems and the same runs.
 
-use std::cell::OnceCell;
 use std::num::NonZero;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use emab::learners::{Access, LearnerConfig, LearnerError};
@@ -33,7 +33,7 @@ pub struct ArenaSettings {
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
-/// use emab_sim::Control;
+/// use emab_sim::{Control, Device};
 /// use emab_sim::compare::{ArenaEntrants, ArenaSettings};
 ///
 /// let file = emab_problem::ProblemFile::builtin("resource").unwrap().unwrap();
@@ -44,7 +44,7 @@ pub struct ArenaSettings {
 /// assert_eq!(cell.learner.label(), "feedbal");
 /// assert_eq!(problems[0].excluded[0].label, "oasm");
 /// let stop = AtomicBool::new(false);
-/// let mut control = Control { threads: 1, stop: &stop, watch: &mut |_, _| {} };
+/// let mut control = Control { threads: 1, device: Device::processor(), stop: &stop, watch: &mut |_, _| {} };
 /// let result = problems[0].run(cell, &mut control).unwrap().unwrap();
 /// assert_eq!(result.finals.len(), 4);
 /// ```
@@ -57,9 +57,9 @@ pub struct ArenaEntrants {
     pub excluded: Vec<ExcludedLearner>,
     settings: ArenaSettings,
     /// Solved for the first cell and shared by the others.
-    environment: OnceCell<Arc<ConditionedEnvironment>>,
+    environment: OnceLock<Arc<ConditionedEnvironment>>,
     /// Shared by the learners whose memory is measured, so that it does not count.
-    problem: OnceCell<Arc<Problem>>,
+    problem: OnceLock<Arc<Problem>>,
 }
 
 impl ArenaEntrants {
@@ -76,8 +76,8 @@ impl ArenaEntrants {
             cells: Vec::new(),
             excluded: Vec::new(),
             settings,
-            environment: OnceCell::new(),
-            problem: OnceCell::new(),
+            environment: OnceLock::new(),
+            problem: OnceLock::new(),
         };
         let mut problems: Vec<ArenaEntrants> = files.into_iter().map(problem).collect();
         let mut learners: Vec<String> = vec![REFERENCE.into()];
@@ -189,6 +189,8 @@ impl ArenaEntrants {
         let stuck: Option<u64> = stuck.map(|stuck| stuck.map(u64::from)).sum();
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = match control.threads {
+            // A card plays; the time that passes is its own.
+            _ if control.device.gpu_name().is_some() => 1,
             0 => processors as u64,
             // More threads than processors take turns.
             threads => threads.min(processors) as u64,

@@ -16,13 +16,14 @@ use crate::engine::Loop;
 use crate::engine::simd::{Fill, Level};
 use crate::engine::tables::Tables;
 use crate::results::StateRegret;
-use crate::{Control, Experiment, ExperimentBuilder, Finish, State};
+use crate::{Control, Device, Experiment, ExperimentBuilder, Finish, State};
 
-fn run(experiment: &Experiment, by: Loop) -> State {
+pub(crate) fn run(experiment: &Experiment, by: Loop) -> State {
     let stop = AtomicBool::new(false);
     let mut state = experiment.state();
     let mut control = Control {
         threads: 1,
+        device: Device::processor(),
         stop: &stop,
         watch: &mut |_, _| {},
     };
@@ -60,7 +61,7 @@ fn compare(experiment: &Experiment) {
     }
 }
 
-fn builder(
+pub(crate) fn builder(
     problem: Arc<Problem>,
     learning: &LearnerDefaults,
     learners: &[&str],
@@ -77,7 +78,7 @@ fn builder(
         .count_choices(true)
 }
 
-fn learning() -> LearnerDefaults {
+pub(crate) fn learning() -> LearnerDefaults {
     LearnerDefaults {
         sigma2: Sigma2::new(0.1).ok(),
         delta: Delta::new(0.05).ok(),
@@ -155,7 +156,12 @@ fn learners_on_every_built_in_problem() {
 }
 
 /// A problem of any shape, with pseudo-random numbers.
-fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) -> Arc<Problem> {
+pub(crate) fn any(
+    actions: usize,
+    feedbacks: usize,
+    noise: (Noise, Noise),
+    masked: bool,
+) -> Arc<Problem> {
     let mix = |t: usize, x: usize, a: usize, f: usize| {
         let key = (t * 31 + x) * 17 + a * 5 + f;
         let hash = (key as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -187,7 +193,7 @@ fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) ->
 }
 
 /// The same problem with one start state, and with several, of which one has probability 0.
-fn with_starts(problem: Arc<Problem>) -> [Arc<Problem>; 2] {
+pub(crate) fn with_starts(problem: Arc<Problem>) -> [Arc<Problem>; 2] {
     let spec = problem.spec().as_ref().clone().start_in([3, 0, 6, 1]);
     let model = problem.model().clone().start([0.2, 0.5, 0.0, 0.3]);
     let several = Problem::new("several starts", spec.unwrap(), model);

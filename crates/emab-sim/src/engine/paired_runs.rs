@@ -54,7 +54,9 @@ impl PlayerKind {
             BuiltLearner::Policy(_) => PlayerKind::Policy,
             BuiltLearner::Random(learner) => PlayerKind::Random(learner),
             BuiltLearner::Ucb1(learner) => PlayerKind::SequenceUcb(learner),
-            BuiltLearner::FeedBal(_) | BuiltLearner::Other(_) => PlayerKind::Recording,
+            BuiltLearner::FeedBal(_) | BuiltLearner::Thompson(_) | BuiltLearner::Other(_) => {
+                PlayerKind::Recording
+            }
         })
     }
 }

@@ -94,6 +94,15 @@ impl Shared {
 }
 
 impl Pool<'_> {
+    /// The number of threads for so many pieces of work.
+    pub(crate) fn threads_for(&self, pieces: usize) -> usize {
+        match self.threads {
+            0 => thread::available_parallelism().map_or(1, |n| n.get()),
+            n => n,
+        }
+        .min(pieces)
+    }
+
     /// Plays all runs; `receive` gets every finished block, and `None` a few times a second.
     pub(crate) fn run<W: Worker>(
         &self,
@@ -101,11 +110,7 @@ impl Pool<'_> {
         receive: &mut dyn FnMut(Option<W::Block>),
     ) -> Result<(), SimError> {
         let runs = self.runs.end.saturating_sub(self.runs.start);
-        let threads = match self.threads {
-            0 => thread::available_parallelism().map_or(1, |n| n.get()),
-            n => n,
-        }
-        .min(usize::try_from(runs).unwrap_or(usize::MAX));
+        let threads = self.threads_for(usize::try_from(runs).unwrap_or(usize::MAX));
         let block = (20_000 / self.episodes.max(1)).clamp(1, 4096);
         let block = block.min(runs.div_ceil(threads.max(1) as u64)).max(1);
         let shared = Shared {

@@ -87,6 +87,13 @@ impl BenchmarkPairs {
         Ok(found)
     }
 
+    /// Which choices in a row are as good as the benchmark's, `stop` last; none if the benchmark does not visit it.
+    pub(crate) fn good_choices(&self, tables: &Tables, row: usize) -> Option<&[bool]> {
+        let first = tables.entry(row);
+        let visited = self.visited[first / self.columns];
+        visited.then(|| &self.good[first..first + self.columns])
+    }
+
     /// The counts of the visited rows of a run so far, by pair. `taken` gives the count of an action by its offset; for `stop`, the
     /// visits to the row.
     fn counts(

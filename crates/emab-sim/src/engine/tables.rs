@@ -172,6 +172,23 @@ impl Tables {
         Ok(())
     }
 
+    /// The regret of the action at this offset; 0 where it is not known.
+    pub(crate) fn loss(&self, at: usize) -> f64 {
+        let loss = self.loss.get((at - START) / WORDS);
+        loss.copied().unwrap_or(0.0)
+    }
+
+    /// With two feedbacks, the rows that they lead to after the action at this offset.
+    pub(crate) fn two_next_rows(&self, at: usize) -> Option<[usize; 2]> {
+        let (zero, one) = one_in_two(self.words[at + 2]);
+        (self.feedbacks == 2).then_some([zero as usize, one as usize])
+    }
+
+    /// By start: a uniform draw means the start whose bound is the first above it.
+    pub(crate) fn start_bounds(&self) -> &[f64] {
+        &self.starts
+    }
+
     fn offset(&self, row: usize, action: Action) -> usize {
         match action {
             Action::Continue(a) => row + WORDS * a,

@@ -86,6 +86,12 @@ impl Tally {
         self.steps += run.steps;
     }
 
+    /// Sorts the samples, which makes a merge faster.
+    pub(crate) fn settle(&mut self) {
+        let samples = self.samples.iter_mut().flatten();
+        samples.for_each(Sample::settle);
+    }
+
     /// Adds another tally of the same checkpoints, without its choice counts.
     pub(crate) fn merge(&mut self, other: &Tally) {
         let pairs = self.regret.iter_mut().zip(&other.regret);

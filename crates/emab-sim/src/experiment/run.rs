@@ -13,6 +13,8 @@ use super::state::State;
 use crate::VERSION;
 use crate::engine::Loop;
 use crate::engine::choice_counts::ChoiceCounts;
+use crate::engine::gpu::Device;
+use crate::engine::gpu::play::{OnCard, play_on_card};
 use crate::engine::learner_runs::{LearnerRuns, RunBlock};
 use crate::engine::paired_runs::{PlayerKind, play_paired};
 use crate::engine::pool::{Pool, TICK};
@@ -63,10 +65,12 @@ pub enum Finish {
     Stopped,
 }
 
-/// Threads, stop flag and progress callback of a simulation.
+/// Threads, device, stop flag and progress callback of a simulation.
 pub struct Control<'a> {
     /// Threads; 0 means one per processor.
     pub threads: usize,
+    /// Where runs are played.
+    pub device: Device,
     /// Setting it to true stops the experiment within moments.
     pub stop: &'a AtomicBool,
     /// Called a few times a second, and every ten seconds with the state to save.
@@ -84,13 +88,13 @@ impl Experiment {
     ///
     /// ```
     /// use std::sync::atomic::AtomicBool;
-    /// use emab_sim::{Control, Experiment};
+    /// use emab_sim::{Control, Device, Experiment};
     ///
     /// let file = emab_problem::ProblemFile::builtin("resource").unwrap().unwrap();
     /// let experiment = Experiment::builder(&file).learners(["feedbal", "ucb1"]).episodes(100).runs(4).build().unwrap();
     /// let mut state = experiment.state();
     /// let stop = AtomicBool::new(false);
-    /// experiment.run(&mut state, &mut Control { threads: 1, stop: &stop, watch: &mut |_, _| {} }).unwrap();
+    /// experiment.run(&mut state, &mut Control { threads: 1, device: Device::processor(), stop: &stop, watch: &mut |_, _| {} }).unwrap();
     /// assert_eq!(experiment.results(&state)[1].label, "ucb1");
     /// ```
     pub fn builder(problem: impl Into<super::ProblemSource>) -> ExperimentBuilder {
@@ -140,12 +144,17 @@ impl Experiment {
         })
     }
 
-    /// The loop for this scenario: the fast one without conditions, otherwise the reference.
-    fn fastest(&self) -> Loop {
-        if self.scenario.is_none() && self.problem.dropout().is_none() {
-            Loop::PairedRuns(Level::best())
-        } else {
-            Loop::Reference
+    /// The loop for this scenario: a fast one without conditions, otherwise the reference.
+    fn fastest(&self, device: &Device) -> Loop {
+        let has_conditions = !self.scenario.is_none() || !self.problem.dropout().is_none();
+        match (has_conditions, device.card().is_some()) {
+            (false, false) => Loop::PairedRuns(Level::best()),
+            (false, true) => Loop::Card(Level::best()),
+            (true, false) => Loop::Reference,
+            (true, true) => {
+                device.note("conditions and drift are played on the processor".into());
+                Loop::Reference
+            }
         }
     }
 
@@ -153,7 +162,7 @@ impl Experiment {
     /// another experiment or an episode fails.
     pub fn run(&self, state: &mut State, control: &mut Control<'_>) -> Result<Finish, SimError> {
         self.check(state)?;
-        self.run_with(state, control, self.fastest(), None)
+        self.run_with(state, control, self.fastest(&control.device), None)
     }
 
     /// The same, with the records of single runs going to `sink` instead of the state, so that memory does not grow with the
@@ -165,7 +174,7 @@ impl Experiment {
         sink: &mut RunSink<'_>,
     ) -> Result<Finish, SimError> {
         self.check(state)?;
-        self.run_with(state, control, self.fastest(), Some(sink))
+        self.run_with(state, control, self.fastest(&control.device), Some(sink))
     }
 
     /// The same with a given loop.
@@ -187,7 +196,7 @@ impl Experiment {
         // Threads copy what the tables have solved.
         let mut environment = (*self.environment).clone();
         let tables = match by {
-            Loop::PairedRuns(_) => Tables::whole(environment.environment_mut())?,
+            Loop::PairedRuns(_) | Loop::Card(..) => Tables::whole(environment.environment_mut())?,
             Loop::Reference => None,
         };
         let benchmark = match stuck::is_known(&environment) {
@@ -239,7 +248,7 @@ impl Experiment {
         let seconds_before = state.learners[i].seconds;
         let config = &self.learners[i];
         let (played, total) = (shared.played, shared.total);
-        let task = LearnerRuns {
+        let mut task = LearnerRuns {
             config,
             environment: shared.environment,
             episodes: self.episodes,
@@ -292,17 +301,47 @@ impl Experiment {
             }
             (control.watch)(progress(), save.then_some(&*state));
         };
+        let device = &control.device;
         // The fast loop plays a few steps beyond the end of a run; a user-defined learner must not see them.
         let by = match config.is_user_defined() {
-            true => Loop::Reference,
+            true => {
+                if device.card().is_some() {
+                    device.note_processor(config.name(), "it is user-defined".into());
+                }
+                Loop::Reference
+            }
             false => shared.by,
         };
         let (player, tables) = (&self.players[i], shared.tables);
         let ended = match by {
+            Loop::Card(level) => {
+                let mut done = task.done_before.clone();
+                let mut receive_from_card = |block: Option<RunBlock>| {
+                    block.iter().for_each(|block| done.merge(&block.done));
+                    receive(block);
+                };
+                match play_on_card(&task, tables, device, &pool, &mut receive_from_card)? {
+                    OnCard::Played => {}
+                    OnCard::NotSupported(reason) => device.note_processor(config.name(), reason),
+                    OnCard::Failed(error) => device.fail(&error),
+                }
+                let runs = pool.runs.end - pool.runs.start;
+                if done.len() == runs {
+                    Ok(())
+                } else {
+                    task.done_before = done;
+                    let _turn = device.processor_turn();
+                    play_paired(&task, player, tables, level, &pool, &mut receive)
+                }
+            }
             Loop::PairedRuns(level) => {
+                let _turn = device.processor_turn();
                 play_paired(&task, player, tables, level, &pool, &mut receive)
             }
-            Loop::Reference => pool.run(|| RunWorker::new(&task), &mut receive),
+            Loop::Reference => {
+                let _turn = device.processor_turn();
+                pool.run(|| RunWorker::new(&task), &mut receive)
+            }
         };
         let learner = &mut state.learners[i];
         learner.seconds = seconds_before + began.elapsed().as_secs_f64();

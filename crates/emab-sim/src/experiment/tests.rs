@@ -5,6 +5,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::{Control, Experiment, State};
+use crate::Device;
 use crate::engine::Loop;
 use crate::engine::simd::Level;
 use crate::error::SimError;
@@ -28,6 +29,7 @@ fn run(experiment: &Experiment, threads: usize, by: Loop) -> State {
     let stop = AtomicBool::new(false);
     let mut control = Control {
         threads,
+        device: Device::processor(),
         stop: &stop,
         watch: &mut |_, _| {},
     };
@@ -104,6 +106,7 @@ fn records_go_to_a_sink_instead_of_the_state() {
     let (mut state, stop) = (experiment.state(), AtomicBool::new(false));
     let mut control = Control {
         threads: 2,
+        device: Device::processor(),
         stop: &stop,
         watch: &mut |_, _| {},
     };

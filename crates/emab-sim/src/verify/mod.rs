@@ -42,7 +42,7 @@ use crate::experiment::{Control, Progress};
 /// use emab::learners::LearnerConfig;
 /// use emab_problem::ProblemFile;
 /// use emab_sim::results::GuaranteeVerdict;
-/// use emab_sim::{Control, Verification};
+/// use emab_sim::{Control, Device, Verification};
 ///
 /// let file = ProblemFile::builtin("feedback-gap").ok_or("a built-in problem")??;
 /// let verification = Verification {
@@ -53,7 +53,7 @@ use crate::experiment::{Control, Progress};
 ///     seed: 1,
 ///     conditions: emab::Conditions::default(),
 /// };
-/// let mut control = Control { threads: 1, stop: &AtomicBool::new(false), watch: &mut |_, _| {} };
+/// let mut control = Control { threads: 1, device: Device::processor(), stop: &AtomicBool::new(false), watch: &mut |_, _| {} };
 /// let result = verification.run(&mut control)?.ok_or("not stopped")?;
 /// assert_eq!(result.guarantees()[0].verdict, GuaranteeVerdict::Violated); // Lemma 1
 /// # Ok::<(), Box<dyn std::error::Error>>(())

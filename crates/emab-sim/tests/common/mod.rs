@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use emab_problem::ProblemFile;
-use emab_sim::{Control, Experiment, ExperimentBuilder, Finish, SimError, State};
+use emab_sim::{Control, Device, Experiment, ExperimentBuilder, Finish, SimError, State};
 
 /// An experiment on a built-in problem: learners, runs and episodes, and checkpoints besides the last episode.
 pub fn builder(
@@ -39,6 +39,7 @@ pub fn run(experiment: &Experiment, state: &mut State, threads: usize) -> Result
     let stop = AtomicBool::new(false);
     let mut control = Control {
         threads,
+        device: Device::processor(),
         stop: &stop,
         watch: &mut |_, _| {},
     };

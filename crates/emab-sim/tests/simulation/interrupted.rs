@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use emab_sim::{Control, Experiment, Finish, State};
+use emab_sim::{Control, Device, Experiment, Finish, State};
 
 /// The final state of an experiment that was interrupted at least once and resumed from a saved state.
 pub fn interrupted(experiment: &Experiment) -> State {
@@ -18,6 +18,7 @@ pub fn interrupted(experiment: &Experiment) -> State {
                 });
                 let mut control = Control {
                     threads: 2,
+                    device: Device::processor(),
                     stop: &stop,
                     watch: &mut |_, _| {},
                 };

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cells;
 #[path = "../common/mod.rs"]
 mod common;
 mod conditions;

@@ -9,7 +9,7 @@ use emab::{
 };
 use emab_problem::ProblemFile;
 use emab_sim::results::GuaranteeVerdict;
-use emab_sim::{Control, Verification, VerificationResult};
+use emab_sim::{Control, Device, Verification, VerificationResult};
 
 /// Problem and learner, runs and episodes, threads.
 fn verify_on(
@@ -42,6 +42,7 @@ fn verify_under(
     };
     let mut control = Control {
         threads,
+        device: Device::processor(),
         stop: &AtomicBool::new(false),
         watch: &mut |_, _| {},
     };

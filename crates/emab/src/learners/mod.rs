@@ -9,6 +9,7 @@ mod support;
 pub use algorithms::feedbal::{FeedBal, FeedBalParameters, Ties};
 pub use algorithms::policy::{MAX_FIXED_OUTCOMES, Policy};
 pub use algorithms::random::Random;
+pub use algorithms::thompson::{GaussianBeliefs, Thompson};
 pub use algorithms::ucb1::{MAX_ARMS, TooManyArms, Ucb1};
 pub use registry::catalogue::{CATALOGUE, LearnerConfig};
 pub use registry::entry::{Access, BuiltLearner, ChoiceBasis, LearnerEntry, ProvedBounds};

@@ -147,14 +147,21 @@ struct NoiseTransform {
     offset: f64,
 }
 
-impl NoiseTransform {
-    fn of(noise: Noise) -> NoiseTransform {
-        let (scale, slope, offset) = match noise {
+impl Noise {
+    /// Its draws (see [`Block`]): the scale of a standard normal, that of a uniform in [0, 1), and a constant, which are added.
+    pub fn transform(self) -> (f64, f64, f64) {
+        match self {
             Noise::None => (0.0, 0.0, 0.0),
             Noise::Normal { sd } => (sd, 0.0, 0.0),
             Noise::Uniform { half_width } => (0.0, 2.0 * half_width, -half_width),
             Noise::Bernoulli => (0.0, 1.0, 0.0),
-        };
+        }
+    }
+}
+
+impl NoiseTransform {
+    fn of(noise: Noise) -> NoiseTransform {
+        let (scale, slope, offset) = noise.transform();
         NoiseTransform {
             scale,
             slope,

@@ -4,7 +4,7 @@ mod draws;
 mod stream;
 
 pub use draws::{Block, Draws};
-pub use stream::{Role, Stream};
+pub use stream::{Role, Stream, ziggurat};
 
 /// The key of every Philox block of a seed.
 fn philox_key(seed: u64) -> [u32; 2] {

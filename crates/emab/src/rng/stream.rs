@@ -139,6 +139,11 @@ struct Ziggurat {
     f: [f64; 257],
 }
 
+/// The layers of [`Stream::normal`]: their right edges, widest first, and the densities there.
+pub fn ziggurat() -> (&'static [f64], &'static [f64]) {
+    (&ZIGGURAT.x, &ZIGGURAT.f)
+}
+
 static ZIGGURAT: LazyLock<Ziggurat> = LazyLock::new(|| {
     let density = |x: f64| libm::exp(-0.5 * x * x);
     let mut x = [0.0; 257];

@@ -265,7 +265,7 @@ const GROWS: u8 = 4;
 /// There are several starts.
 const STARTS: u8 = 8;
 /// Up to this many rows it is cheaper to scan all of them at checkpoints than to record first visits.
-const FEW_ROWS: usize = 256;
+pub(crate) const FEW_ROWS: usize = 256;
 
 impl<P: FastLearner, const F: usize, const FLAGS: u8> Work for Walk<'_, P, F, FLAGS> {
     type Out = usize;

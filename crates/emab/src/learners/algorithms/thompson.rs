@@ -42,7 +42,7 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         let (parameters, sd) = (TabularParameters::new(with)?, prior_sd(with)?);
         let prior = Normal::of_rewards(&parameters, sd);
         let learner = Thompson::new(with.spec.clone(), prior, parameters.sigma2, spread.get());
-        BuiltLearner::other(learner)
+        Ok(BuiltLearner::Thompson(learner))
     },
     ..LearnerEntry::DEFAULT
 };
@@ -69,8 +69,9 @@ impl Beliefs {
     }
 }
 
+/// Gaussian Thompson sampling by step-state pair.
 #[derive(Clone, Debug)]
-struct Thompson {
+pub struct Thompson {
     gains: Gains,
     beliefs: Beliefs,
     stream: Stream,
@@ -86,6 +87,31 @@ impl Thompson {
                 stop: sigma2,
             },
             stream: Stream::new(0, 0, Role::Learner),
+        }
+    }
+}
+
+/// What [`Thompson`] assumes of the gain of an action.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GaussianBeliefs {
+    /// The mean before the first observation.
+    pub prior_mean: f64,
+    /// The variance of that mean.
+    pub prior_variance: f64,
+    /// The variance of an observation of a continuation action.
+    pub noise_action: f64,
+    /// The variance of an observation of `stop`.
+    pub noise_stop: f64,
+}
+
+impl Thompson {
+    /// What it assumes of the gain of an action.
+    pub fn beliefs(&self) -> GaussianBeliefs {
+        GaussianBeliefs {
+            prior_mean: self.beliefs.prior.mean,
+            prior_variance: self.beliefs.prior.variance,
+            noise_action: self.beliefs.action,
+            noise_stop: self.beliefs.stop,
         }
     }
 }

@@ -178,13 +178,13 @@ impl Ucb1 {
     fn radius(&mut self) -> f64 {
         const MOST: usize = 1 << 22;
         let n = self.episodes as usize;
-        let at = |n: usize| (2.0 * libm::log(n as f64)).sqrt();
         if n >= MOST {
-            return at(n);
+            return Ucb1::radius_after(n as u64);
         }
         if n >= self.radius.len() {
             let more = self.radius.len()..(2 * n).min(MOST);
-            self.radius.extend(more.map(at));
+            self.radius
+                .extend(more.map(|n| Ucb1::radius_after(n as u64)));
         }
         self.radius[n]
     }
@@ -206,10 +206,40 @@ impl Ucb1 {
     #[cold]
     fn grow(&mut self, n: u64) -> [f64; 2] {
         const MOST: usize = 1 << 20;
-        let at = |n: usize| [1.0 / n as f64, 1.0 / (n as f64).sqrt()];
         let more = self.by_count.len()..(2 * n as usize).min(MOST);
-        self.by_count.extend(more.map(at));
-        at(n as usize)
+        self.by_count
+            .extend(more.map(|n| Ucb1::reciprocals(n as u64)));
+        Ucb1::reciprocals(n)
+    }
+}
+
+impl Ucb1 {
+    /// The factor of the spread in the index of an arm after so many episodes.
+    pub fn radius_after(episodes: u64) -> f64 {
+        match episodes {
+            0 => 0.0,
+            n => (2.0 * libm::log(n as f64)).sqrt(),
+        }
+    }
+
+    /// The reciprocals of a count and of its root; of count 0, a mean of 0 and an infinite spread.
+    pub fn reciprocals(count: u64) -> [f64; 2] {
+        match count {
+            0 => [0.0, f64::INFINITY],
+            n => [1.0 / n as f64, 1.0 / (n as f64).sqrt()],
+        }
+    }
+
+    /// Whether all prefixes of the played sequence are observed (UCB1-V).
+    pub fn has_virtual_updates(&self) -> bool {
+        self.virtual_updates
+    }
+
+    /// The sequence of an arm: the arms of its prefixes, itself included, and its actions.
+    pub fn sequence(&self, arm: usize) -> (Vec<usize>, Vec<usize>) {
+        let (mut actions, mut prefixes) = (Vec::new(), Vec::new());
+        self.arms.sequence(arm, &mut actions, &mut prefixes);
+        (prefixes, actions)
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::parameter::Parameter;
 use super::settings::Settings;
 use crate::learner::Learner;
-use crate::learners::{FeedBal, LearnerError, Policy, Random, Ucb1};
+use crate::learners::{FeedBal, LearnerError, Policy, Random, Thompson, Ucb1};
 use crate::model::Problem;
 use crate::oracle::OracleError;
 use crate::spec::Spec;
@@ -173,6 +173,8 @@ pub enum BuiltLearner {
     Random(Random),
     /// UCB1 or UCB1-V on sequences of actions.
     Ucb1(Box<Ucb1>),
+    /// Thompson sampling.
+    Thompson(Thompson),
     /// Any other learner.
     Other(Box<dyn Learner + Send>),
 }
@@ -191,6 +193,7 @@ impl BuiltLearner {
             BuiltLearner::Policy(learner) => Box::new(learner),
             BuiltLearner::Random(learner) => Box::new(learner),
             BuiltLearner::Ucb1(learner) => learner,
+            BuiltLearner::Thompson(learner) => Box::new(learner),
             BuiltLearner::Other(learner) => learner,
         }
     }

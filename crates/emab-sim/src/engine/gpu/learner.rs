@@ -1,0 +1,146 @@
+//! A learner on a card: which kernel plays it, and the tables that it reads.
+
+use std::sync::Arc;
+
+use emab::learners::{
+    BuiltLearner, FeedBalParameters, GaussianBeliefs, LearnerConfig, LearnerError, Policy, Ties,
+    Ucb1,
+};
+use emab::rng::ziggurat;
+use emab::{Action, Learner, Problem};
+
+use super::card::{Card, GpuError, Kernel, Memory};
+use super::job::Job;
+use super::problem::rows;
+use crate::engine::tables::{Tables, WORDS};
+
+/// The most episodes of a run: tables by episode or count have about that many entries.
+pub(crate) const MOST_EPISODES: u64 = 1 << 24;
+
+/// A learner that cards play.
+pub(crate) enum CardLearner {
+    FeedBal(FeedBalParameters),
+    Policy(Box<Policy>),
+    Random,
+    SequenceUcb(Box<Ucb1>),
+    Thompson(GaussianBeliefs),
+}
+
+impl CardLearner {
+    /// The learner, or why cards do not play it.
+    pub(crate) fn of(
+        config: &LearnerConfig,
+        problem: &Arc<Problem>,
+    ) -> Result<Result<CardLearner, &'static str>, LearnerError> {
+        Ok(match config.build_typed(problem.spec(), Some(problem))? {
+            BuiltLearner::FeedBal(learner) => Ok(CardLearner::FeedBal(*learner.parameters())),
+            BuiltLearner::Policy(policy) => Ok(CardLearner::Policy(Box::new(policy))),
+            BuiltLearner::Random(_) => Ok(CardLearner::Random),
+            BuiltLearner::Ucb1(learner) => Ok(CardLearner::SequenceUcb(learner)),
+            BuiltLearner::Thompson(learner) => Ok(CardLearner::Thompson(learner.beliefs())),
+            BuiltLearner::Other(_) => Err("there is no kernel for it"),
+        })
+    }
+
+    /// Whether it keeps sums of observations in its entries.
+    pub(crate) fn has_sums(&self) -> bool {
+        matches!(self, CardLearner::FeedBal(_) | CardLearner::Thompson(_))
+    }
+
+    /// Its arms, which have a sum and a count each.
+    pub(crate) fn arms(&self) -> usize {
+        match self {
+            CardLearner::SequenceUcb(learner) => learner.arms(),
+            _ => 0,
+        }
+    }
+
+    /// The kernel with tables of any size in any memory.
+    pub(crate) fn kernel(&self) -> Kernel {
+        match self {
+            CardLearner::FeedBal(_) => Kernel::FeedBal,
+            CardLearner::Policy(_) => Kernel::Policy,
+            CardLearner::Random => Kernel::Random,
+            CardLearner::SequenceUcb(_) => Kernel::SequenceUcb,
+            CardLearner::Thompson(_) => Kernel::Thompson,
+        }
+    }
+}
+
+/// The tables of a learner on a card.
+pub(crate) struct LearnerTables<'c> {
+    #[expect(dead_code, reason = "owns the memory that `job` refers to")]
+    memory: Vec<Memory<'c>>,
+    pub(crate) job: Job,
+}
+
+impl<'c> LearnerTables<'c> {
+    /// Copies them to a card, and adds them to a job.
+    pub(crate) fn new(
+        card: &'c dyn Card,
+        learner: &mut CardLearner,
+        problem: &Problem,
+        tables: &Tables,
+        episodes: u64,
+        mut job: Job,
+    ) -> Result<LearnerTables<'c>, GpuError> {
+        let mut memory = Vec::new();
+        let mut copy = |copied: Memory<'c>| {
+            let address = copied.address;
+            memory.push(copied);
+            address
+        };
+        // A finished run continues to the end of its group of steps.
+        let counts = episodes + 16;
+        match learner {
+            CardLearner::FeedBal(parameters) => {
+                let (action, stop) = parameters.index_tables(problem.spec());
+                let values = |table: emab::width::IndexTable| -> Vec<f64> {
+                    (0..counts).flat_map(|n| table.compute(n)).collect()
+                };
+                job.action_index = copy(Memory::of(card, &values(action))?);
+                job.stop_index = copy(Memory::of(card, &values(stop))?);
+                job.ties_random = u32::from(parameters.ties == Ties::Random);
+            }
+            CardLearner::Policy(policy) => {
+                let chosen: Vec<u32> = rows(tables)
+                    .map(|row| {
+                        let (t, x) = tables.step_and_state(row + WORDS * tables.actions);
+                        match policy.choose(t, x) {
+                            Action::Continue(a) if tables.allows(row, a) => a as u32,
+                            _ => tables.actions as u32,
+                        }
+                    })
+                    .collect();
+                job.policy = copy(Memory::of(card, &chosen)?);
+            }
+            CardLearner::Random => {}
+            CardLearner::SequenceUcb(learner) => {
+                let (mut plans, mut plan_at) = (Vec::new(), Vec::new());
+                for arm in 0..learner.arms() {
+                    plan_at.push(plans.len() as u32);
+                    let (prefixes, actions) = learner.sequence(arm);
+                    plans.extend(prefixes.into_iter().chain(actions).map(|n| n as u32));
+                }
+                plan_at.push(plans.len() as u32);
+                let radius: Vec<f64> = (0..counts).map(Ucb1::radius_after).collect();
+                let by_count: Vec<f64> = (0..counts).flat_map(Ucb1::reciprocals).collect();
+                job.plans = copy(Memory::of(card, &plans)?);
+                job.plan_at = copy(Memory::of(card, &plan_at)?);
+                job.radius = copy(Memory::of(card, &radius)?);
+                job.by_count = copy(Memory::of(card, &by_count)?);
+                job.virtual_updates = u32::from(learner.has_virtual_updates());
+                job.arms = learner.arms() as u32;
+            }
+            CardLearner::Thompson(beliefs) => {
+                let (edges, densities) = ziggurat();
+                job.ziggurat = copy(Memory::of(card, &[edges, densities].concat())?);
+                job.prior_mean = beliefs.prior_mean;
+                job.prior_variance = beliefs.prior_variance;
+                job.noise_action = beliefs.noise_action;
+                job.noise_stop = beliefs.noise_stop;
+            }
+        }
+        Ok(LearnerTables { memory, job })
+    }
+}
