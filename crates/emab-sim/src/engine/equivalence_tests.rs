@@ -156,7 +156,7 @@ fn learners_on_every_built_in_problem() {
 }
 
 /// A problem of any shape, with pseudo-random numbers.
-pub(crate) fn any(
+fn any(
     actions: usize,
     feedbacks: usize,
     noise: (Noise, Noise),
@@ -193,38 +193,46 @@ pub(crate) fn any(
 }
 
 /// The same problem with one start state, and with several, of which one has probability 0.
-pub(crate) fn with_starts(problem: Arc<Problem>) -> [Arc<Problem>; 2] {
+fn with_starts(problem: Arc<Problem>) -> [Arc<Problem>; 2] {
     let spec = problem.spec().as_ref().clone().start_in([3, 0, 6, 1]);
     let model = problem.model().clone().start([0.2, 0.5, 0.0, 0.3]);
     let several = Problem::new("several starts", spec.unwrap(), model);
     [problem, Arc::new(several)]
 }
 
-#[test]
-fn problems_of_every_shape() {
+/// Problems with all kinds of actions, feedbacks, noise, masks and starts.
+pub(crate) fn every_shape() -> Vec<Arc<Problem>> {
     let normal = Noise::normal(0.1).unwrap();
     let uniform = Noise::uniform(0.2).unwrap();
+    let mut problems = Vec::new();
     for (actions, feedbacks) in [(1, 1), (1, 2), (1, 3), (2, 2), (3, 2), (2, 5), (4, 1)] {
         for noise in [
             (normal, normal),
+            (normal, Noise::None),
             (uniform, Noise::None),
+            (Noise::None, Noise::None),
             (Noise::Bernoulli, normal),
             (normal, Noise::Bernoulli),
         ] {
             for masked in [false, true] {
-                let problem = any(actions, feedbacks, noise, masked);
-                let learners = [
-                    "feedbal",
-                    "feedbal:ties=random",
-                    "random",
-                    "ucb1v",
-                    "optimal",
-                ];
-                for problem in with_starts(problem) {
-                    compare(&experiment(problem, &learning(), &learners));
-                }
+                problems.extend(with_starts(any(actions, feedbacks, noise, masked)));
             }
         }
+    }
+    problems
+}
+
+#[test]
+fn problems_of_every_shape() {
+    let learners = [
+        "feedbal",
+        "feedbal:ties=random",
+        "random",
+        "ucb1v",
+        "optimal",
+    ];
+    for problem in every_shape() {
+        compare(&experiment(problem, &learning(), &learners));
     }
 }
 

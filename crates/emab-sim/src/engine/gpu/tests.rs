@@ -15,7 +15,7 @@ use super::device::{Device, DeviceChoice};
 use super::host::HostCard;
 use super::memory::MOST_THREADS;
 use crate::engine::Loop;
-use crate::engine::equivalence_tests::{any, builder, learning, run, with_starts};
+use crate::engine::equivalence_tests::{builder, every_shape, learning, run};
 use crate::engine::simd::Level;
 use crate::{Control, Experiment, ExperimentBuilder, Finish, Progress, State};
 
@@ -108,31 +108,15 @@ fn random_problems() {
 
 #[test]
 fn problems_of_every_shape() {
-    let normal = Noise::normal(0.1).unwrap();
-    let uniform = Noise::uniform(0.2).unwrap();
-    for (actions, feedbacks) in [(1, 1), (1, 2), (1, 3), (2, 2), (3, 2), (2, 5), (4, 1)] {
-        for noise in [
-            (normal, normal),
-            (normal, Noise::None),
-            (uniform, Noise::None),
-            (Noise::None, Noise::None),
-            (Noise::Bernoulli, normal),
-            (normal, Noise::Bernoulli),
-        ] {
-            for masked in [false, true] {
-                let problem = any(actions, feedbacks, noise, masked);
-                let learners = [
-                    "feedbal",
-                    "feedbal:ties=random",
-                    "random",
-                    "ucb1v",
-                    "thompson",
-                ];
-                for problem in with_starts(problem) {
-                    compare(&builder(problem, &learning(), &learners).episodes(200));
-                }
-            }
-        }
+    let learners = [
+        "feedbal",
+        "feedbal:ties=random",
+        "random",
+        "ucb1v",
+        "thompson",
+    ];
+    for problem in every_shape() {
+        compare(&builder(problem, &learning(), &learners).episodes(200));
     }
 }
 
