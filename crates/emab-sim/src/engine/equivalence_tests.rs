@@ -156,12 +156,7 @@ fn learners_on_every_built_in_problem() {
 }
 
 /// A problem of any shape, with pseudo-random numbers.
-fn any(
-    actions: usize,
-    feedbacks: usize,
-    noise: (Noise, Noise),
-    masked: bool,
-) -> Arc<Problem> {
+fn any(actions: usize, feedbacks: usize, noise: (Noise, Noise), masked: bool) -> Arc<Problem> {
     let mix = |t: usize, x: usize, a: usize, f: usize| {
         let key = (t * 31 + x) * 17 + a * 5 + f;
         let hash = (key as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
