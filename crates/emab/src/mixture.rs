@@ -90,21 +90,30 @@ impl Mixture {
 /// `N KL(p̂ || p)` exceeds `log(1/delta)` by at most this, at all times with probability `1 - delta`, for the empirical
 /// distribution `p̂` of `counts`: the regret of the Krichevsky-Trofimov mixture, `log(prod p̂_j^{n_j}) - log KT(n)`.
 pub(crate) fn kt_regret(counts: impl Iterator<Item = u64> + Clone) -> f64 {
-    let (mut n, mut d, mut excess) = (0.0, 0.0, 0.0);
-    let half = libm::lgamma(0.5);
+    let (mut n, mut halves, mut excess) = (0, 0, 0.0);
     for count in counts {
-        let count = count as f64;
         n += count;
-        d += 0.5;
-        excess += half - libm::lgamma(count + 0.5);
-        if count > 0.0 {
-            excess += count * libm::log(count);
-        }
+        halves += 1;
+        excess += log_gamma_of_half(1) - log_gamma_of_half(2 * count + 1);
+        excess += n_log_n(count);
     }
-    if n == 0.0 {
+    if n == 0 {
         return 0.0;
     }
-    excess - n * libm::log(n) + libm::lgamma(n + d) - libm::lgamma(d)
+    excess - n_log_n(n) + log_gamma_of_half(2 * n + halves) - log_gamma_of_half(halves)
+}
+
+/// `log(gamma(m/2))`.
+pub(crate) fn log_gamma_of_half(m: u64) -> f64 {
+    libm::lgamma(m as f64 / 2.0)
+}
+
+/// `n log(n)`; 0 for 0.
+pub(crate) fn n_log_n(n: u64) -> f64 {
+    match n {
+        0 => 0.0,
+        n => n as f64 * libm::log(n as f64),
+    }
 }
 
 #[cfg(test)]

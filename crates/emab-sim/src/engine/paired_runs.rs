@@ -54,9 +54,10 @@ impl PlayerKind {
             BuiltLearner::Policy(_) => PlayerKind::Policy,
             BuiltLearner::Random(learner) => PlayerKind::Random(learner),
             BuiltLearner::Ucb1(learner) => PlayerKind::SequenceUcb(learner),
-            BuiltLearner::FeedBal(_) | BuiltLearner::Thompson(_) | BuiltLearner::Other(_) => {
-                PlayerKind::Recording
-            }
+            BuiltLearner::FeedBal(_)
+            | BuiltLearner::FeedBalBernstein(_)
+            | BuiltLearner::Thompson(_)
+            | BuiltLearner::Other(_) => PlayerKind::Recording,
         })
     }
 }

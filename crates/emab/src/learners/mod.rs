@@ -7,6 +7,7 @@ mod registry;
 mod support;
 
 pub use algorithms::feedbal::{FeedBal, FeedBalParameters, Ties};
+pub use algorithms::feedbal_model::{FeedBalModel, FeedbackTerms};
 pub use algorithms::policy::{MAX_FIXED_OUTCOMES, Policy};
 pub use algorithms::random::Random;
 pub use algorithms::thompson::{GaussianBeliefs, Thompson};

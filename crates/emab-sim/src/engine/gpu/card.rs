@@ -15,6 +15,8 @@ pub(crate) enum Kernel {
     FeedBalShared,
     /// FeedBAL.
     FeedBal,
+    /// FeedBAL with `width=bernstein`.
+    FeedBalBernstein,
     /// A fixed policy.
     Policy,
     /// Random actions.
@@ -27,10 +29,11 @@ pub(crate) enum Kernel {
 
 impl Kernel {
     #[cfg(test)]
-    pub(crate) const ALL: [Kernel; 7] = [
+    pub(crate) const ALL: [Kernel; 8] = [
         Kernel::FeedBalOneAction,
         Kernel::FeedBalShared,
         Kernel::FeedBal,
+        Kernel::FeedBalBernstein,
         Kernel::Policy,
         Kernel::Random,
         Kernel::SequenceUcb,

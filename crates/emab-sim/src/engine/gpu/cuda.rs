@@ -25,6 +25,7 @@ impl Kernel {
             Kernel::FeedBalOneAction => include_str!("ptx/feedbal_one_action.ptx"),
             Kernel::FeedBalShared => include_str!("ptx/feedbal_shared.ptx"),
             Kernel::FeedBal => include_str!("ptx/feedbal.ptx"),
+            Kernel::FeedBalBernstein => include_str!("ptx/feedbal_bernstein.ptx"),
             Kernel::Policy => include_str!("ptx/policy.ptx"),
             Kernel::Random => include_str!("ptx/random.ptx"),
             Kernel::SequenceUcb => include_str!("ptx/sequence_ucb.ptx"),

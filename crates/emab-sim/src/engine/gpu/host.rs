@@ -20,7 +20,7 @@ macro_rules! kernels {
         }
     };
 }
-kernels!(emab_feedbal_one_action emab_feedbal_shared emab_feedbal emab_policy emab_random emab_sequence_ucb emab_thompson);
+kernels!(emab_feedbal_one_action emab_feedbal_shared emab_feedbal emab_feedbal_bernstein emab_policy emab_random emab_sequence_ucb emab_thompson);
 
 /// A card whose limits can be chosen, so that small problems take every path.
 #[derive(Debug)]
@@ -139,6 +139,7 @@ impl Queue for HostQueue<'_> {
             Kernel::FeedBalOneAction => emab_feedbal_one_action,
             Kernel::FeedBalShared => emab_feedbal_shared,
             Kernel::FeedBal => emab_feedbal,
+            Kernel::FeedBalBernstein => emab_feedbal_bernstein,
             Kernel::Policy => emab_policy,
             Kernel::Random => emab_random,
             Kernel::SequenceUcb => emab_sequence_ucb,

@@ -1,17 +1,18 @@
 //! A learner on a card: which kernel plays it, and the tables that it reads.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use emab::learners::{
-    BuiltLearner, FeedBalParameters, GaussianBeliefs, LearnerConfig, LearnerError, Policy, Ties,
-    Ucb1,
+    BuiltLearner, FeedBalModel, FeedBalParameters, FeedbackTerms, GaussianBeliefs, LearnerConfig,
+    LearnerError, Policy, Ties, Ucb1,
 };
 use emab::rng::ziggurat;
 use emab::{Action, Learner, Problem};
 
 use super::card::{Card, GpuError, Kernel, Memory};
 use super::job::Job;
-use super::problem::rows;
+use super::problem::{Entries, NO_ENTRY, rows};
 use crate::engine::tables::{Tables, WORDS};
 
 /// The most episodes of a run: tables by episode or count have about that many entries.
@@ -20,6 +21,7 @@ pub(crate) const MOST_EPISODES: u64 = 1 << 24;
 /// A learner that cards play.
 pub(crate) enum CardLearner {
     FeedBal(FeedBalParameters),
+    FeedBalBernstein(Box<FeedBalModel>),
     Policy(Box<Policy>),
     Random,
     SequenceUcb(Box<Ucb1>),
@@ -34,6 +36,7 @@ impl CardLearner {
     ) -> Result<Result<CardLearner, &'static str>, LearnerError> {
         Ok(match config.build_typed(problem.spec(), Some(problem))? {
             BuiltLearner::FeedBal(learner) => Ok(CardLearner::FeedBal(*learner.parameters())),
+            BuiltLearner::FeedBalBernstein(learner) => Ok(CardLearner::FeedBalBernstein(learner)),
             BuiltLearner::Policy(policy) => Ok(CardLearner::Policy(Box::new(policy))),
             BuiltLearner::Random(_) => Ok(CardLearner::Random),
             BuiltLearner::Ucb1(learner) => Ok(CardLearner::SequenceUcb(learner)),
@@ -44,7 +47,13 @@ impl CardLearner {
 
     /// Whether it keeps sums of observations in its entries.
     pub(crate) fn has_sums(&self) -> bool {
-        matches!(self, CardLearner::FeedBal(_) | CardLearner::Thompson(_))
+        use CardLearner::{FeedBal, FeedBalBernstein, Thompson};
+        matches!(self, FeedBal(_) | FeedBalBernstein(_) | Thompson(_))
+    }
+
+    /// Whether it reads entries of rows in which nothing is decided.
+    pub(crate) fn needs_all_rows(&self) -> bool {
+        matches!(self, CardLearner::FeedBalBernstein(_))
     }
 
     /// Its arms, which have a sum and a count each.
@@ -59,6 +68,7 @@ impl CardLearner {
     pub(crate) fn kernel(&self) -> Kernel {
         match self {
             CardLearner::FeedBal(_) => Kernel::FeedBal,
+            CardLearner::FeedBalBernstein(_) => Kernel::FeedBalBernstein,
             CardLearner::Policy(_) => Kernel::Policy,
             CardLearner::Random => Kernel::Random,
             CardLearner::SequenceUcb(_) => Kernel::SequenceUcb,
@@ -72,6 +82,8 @@ pub(crate) struct LearnerTables<'c> {
     #[expect(dead_code, reason = "owns the memory that `job` refers to")]
     memory: Vec<Memory<'c>>,
     pub(crate) job: Job,
+    /// Transitions whose counts the learner keeps.
+    pub(crate) transitions: usize,
 }
 
 impl<'c> LearnerTables<'c> {
@@ -80,7 +92,7 @@ impl<'c> LearnerTables<'c> {
         card: &'c dyn Card,
         learner: &mut CardLearner,
         problem: &Problem,
-        tables: &Tables,
+        (tables, entries): (&Tables, &Entries),
         episodes: u64,
         mut job: Job,
     ) -> Result<LearnerTables<'c>, GpuError> {
@@ -90,6 +102,7 @@ impl<'c> LearnerTables<'c> {
             memory.push(copied);
             address
         };
+        let mut transitions = 0;
         // A finished run continues to the end of its group of steps.
         let counts = episodes + 16;
         match learner {
@@ -101,6 +114,27 @@ impl<'c> LearnerTables<'c> {
                 job.action_index = copy(Memory::of(card, &values(action))?);
                 job.stop_index = copy(Memory::of(card, &values(stop))?);
                 job.ties_random = u32::from(parameters.ties == Ties::Random);
+            }
+            CardLearner::FeedBalBernstein(learner) => {
+                let Transitions { at, to, most } = Transitions::new(learner, tables, entries);
+                transitions = to.len();
+                let widths: Vec<[f64; 3]> = (0..counts).map(|n| learner.noise_widths(n)).collect();
+                let reward: Vec<f64> = widths.iter().map(|[reward, ..]| *reward).collect();
+                let action: Vec<f64> = widths
+                    .iter()
+                    .flat_map(|width| width[1..].to_vec())
+                    .collect();
+                let n_log_n: Vec<f64> = (0..counts).map(FeedBalModel::n_log_n).collect();
+                let halves = 0..2 * counts + most as u64;
+                let log_gamma: Vec<f64> = halves.map(FeedBalModel::log_gamma_of_half).collect();
+                job.transition_at = copy(Memory::of(card, &at)?);
+                job.transition_to = copy(Memory::of(card, &to)?);
+                job.reward_width = copy(Memory::of(card, &reward)?);
+                job.action_width = copy(Memory::of(card, &action)?);
+                job.n_log_n = copy(Memory::of(card, &n_log_n)?);
+                job.log_gamma = copy(Memory::of(card, &log_gamma)?);
+                let FeedbackTerms { log, max_spread } = learner.feedback_terms();
+                (job.width_log, job.max_spread) = (log, max_spread);
             }
             CardLearner::Policy(policy) => {
                 let chosen: Vec<u32> = rows(tables)
@@ -141,6 +175,47 @@ impl<'c> LearnerTables<'c> {
                 job.noise_stop = beliefs.noise_stop;
             }
         }
-        Ok(LearnerTables { memory, job })
+        Ok(LearnerTables {
+            memory,
+            job,
+            transitions,
+        })
+    }
+}
+
+/// The rows that can follow each action, see `kernel/job.h`.
+struct Transitions {
+    at: Vec<u32>,
+    to: Vec<u32>,
+    /// The most transitions of an action.
+    most: usize,
+}
+
+impl Transitions {
+    fn new(learner: &FeedBalModel, tables: &Tables, entries: &Entries) -> Transitions {
+        let pair = |row: usize| tables.step_and_state(row + WORDS * tables.actions);
+        let stops = rows(tables).enumerate().map(|(number, row)| {
+            let stop = entries.of_row(number) + tables.actions as u32;
+            (pair(row), stop)
+        });
+        let stops: HashMap<(usize, usize), u32> = stops.collect();
+        let mut transitions = Transitions {
+            at: Vec::new(),
+            to: Vec::new(),
+            most: 0,
+        };
+        for row in rows(tables) {
+            let (t, x) = pair(row);
+            // After those of the actions, `stop` has none.
+            for a in 0..=tables.actions {
+                transitions.at.push(transitions.to.len() as u32);
+                let next = learner.next_pairs(t, x, a);
+                transitions.most = transitions.most.max(next.len());
+                let stop = |pair| stops.get(pair).copied().unwrap_or(NO_ENTRY);
+                transitions.to.extend(next.iter().map(stop));
+            }
+        }
+        transitions.at.push(transitions.to.len() as u32);
+        transitions
     }
 }

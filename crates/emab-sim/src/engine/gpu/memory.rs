@@ -34,6 +34,8 @@ pub(crate) struct Plan {
 pub(crate) struct Sizes<'a> {
     pub(crate) learner: &'a CardLearner,
     pub(crate) entries: usize,
+    /// Transitions whose counts the learner keeps.
+    pub(crate) transitions: usize,
     /// Bytes of the records of all rows.
     pub(crate) records: usize,
     pub(crate) episodes: u64,
@@ -68,12 +70,13 @@ impl Sizes<'_> {
     /// Entries with sums, and entries with counts.
     fn sums_and_counts(&self) -> (usize, usize) {
         let arms = self.learner.arms();
-        let sums = if self.learner.has_sums() {
-            self.entries
-        } else {
-            arms
+        let sums = match self.learner {
+            // Of gains and of costs.
+            CardLearner::FeedBalBernstein(_) => 2 * self.entries,
+            _ if self.learner.has_sums() => self.entries,
+            _ => arms,
         };
-        (sums, self.entries + arms)
+        (sums, self.entries + arms + self.transitions)
     }
 
     fn thread_bytes(&self, short: bool) -> usize {
@@ -189,7 +192,7 @@ fn global(card: &dyn Card, limits: &CardLimits, sizes: &Sizes<'_>) -> Result<Pla
     let (sums, counts) = sizes.sums_and_counts();
     let (layout, table_size) = if sizes.learner.has_sums() {
         // Sum and count of an entry beside each other, so that one access brings both.
-        let size = 16 * counts as u64;
+        let size = 16 * sums.max(counts) as u64;
         let layout = Layout {
             sum_stride: 16,
             count_stride: 16,

@@ -126,7 +126,7 @@ impl<'c> Prepared<'c> {
         runs: u64,
     ) -> Result<Prepared<'c>, GpuError> {
         let problem = task.environment.problem(0);
-        let entries = Entries::new(tables, task.count_choices);
+        let entries = Entries::new(tables, task.count_choices || learner.needs_all_rows());
         let horizon = problem.spec().horizon();
         let rows = row_count(tables);
         let sparse = rows > FEW_ROWS;
@@ -146,14 +146,21 @@ impl<'c> Prepared<'c> {
             last: if task.count_choices { rows } else { 0 },
             half: job.benchmark_count as usize,
         };
-        let learner_tables =
-            LearnerTables::new(card, learner, problem, tables, task.episodes, job)?;
+        let learner_tables = LearnerTables::new(
+            card,
+            learner,
+            problem,
+            (tables, &entries),
+            task.episodes,
+            job,
+        )?;
         let episodes = &task.schedule.episodes;
         let checkpoints: Vec<u32> = episodes.iter().map(|&episode| episode as u32).collect();
         let checkpoints = Memory::of(card, &checkpoints)?;
         let sizes = Sizes {
             learner,
             entries: entries.len(),
+            transitions: learner_tables.transitions,
             records: records_size(tables),
             episodes: task.episodes,
             runs,

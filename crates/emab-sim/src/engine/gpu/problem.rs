@@ -19,12 +19,12 @@ const SHORT_ROW: usize = 32;
 const LAST_STEP: u32 = 1 << 31;
 
 /// Marks a row without entries.
-const NO_ENTRY: u32 = u32::MAX;
+pub(crate) const NO_ENTRY: u32 = u32::MAX;
 const NO_SHORT_ENTRY: u16 = u16::MAX;
 
 /// The entries of a learner's table: for each row one for each action, then one for `stop`.
 ///
-/// Rows in which nothing but `stop` is allowed have none, unless choices are counted: nothing is decided there.
+/// Rows in which nothing but `stop` is allowed have none, unless all rows need them: nothing is decided there.
 pub(crate) struct Entries {
     /// By row: its first entry.
     of_row: Vec<u32>,
@@ -33,14 +33,14 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    pub(crate) fn new(tables: &Tables, count_choices: bool) -> Entries {
+    pub(crate) fn new(tables: &Tables, of_all_rows: bool) -> Entries {
         let mut entries = Entries {
             of_row: Vec::new(),
             first_sums: Vec::new(),
         };
         for row in rows(tables) {
             let allowed = |a| tables.allows(row, a);
-            if count_choices || (0..tables.actions).any(allowed) {
+            if of_all_rows || (0..tables.actions).any(allowed) {
                 entries.of_row.push(entries.first_sums.len() as u32);
                 let sum = |column| match column == tables.actions || allowed(column) {
                     true => 0.0,
@@ -56,6 +56,11 @@ impl Entries {
             entries.first_sums.resize(tables.actions + 1, 0.0);
         }
         entries
+    }
+
+    /// The first entry of a row, by its number.
+    pub(crate) fn of_row(&self, number: usize) -> u32 {
+        self.of_row[number]
     }
 
     /// The number of entries.

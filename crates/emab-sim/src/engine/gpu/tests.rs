@@ -20,11 +20,12 @@ use crate::engine::simd::Level;
 use crate::{Control, Experiment, ExperimentBuilder, Finish, Progress, State};
 
 /// Every learner that has a kernel.
-const LEARNERS: [&str; 10] = [
+const LEARNERS: [&str; 11] = [
     "feedbal",
     "feedbal:stop_bias=0.01",
     "feedbal:ties=random",
     "feedbal:width=sound",
+    "feedbal:width=bernstein",
     "random",
     "benchmark",
     "best-fixed",
@@ -111,6 +112,7 @@ fn problems_of_every_shape() {
     let learners = [
         "feedbal",
         "feedbal:ties=random",
+        "feedbal:width=bernstein,feedback_spread=1",
         "random",
         "ucb1v",
         "thompson",
@@ -141,7 +143,13 @@ fn large(horizon: usize, states: usize, actions: usize) -> Arc<Problem> {
 
 #[test]
 fn lists_of_visited_rows() {
-    let learners = ["feedbal", "thompson", "random", "optimal"];
+    let learners = [
+        "feedbal",
+        "feedbal:width=bernstein,feedback_spread=1",
+        "thompson",
+        "random",
+        "optimal",
+    ];
     let launched = compare(&builder(many_pairs(), &learning(), &learners));
     assert!(launched.contains(&Kernel::FeedBal));
 }

@@ -64,7 +64,8 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
         if with.is_word("width", "bernstein") {
             let unused = ["stop_bias", "ties", "window", "gamma", "pending"];
             with.reject_unused(&ENTRY, &unused, "with width=bernstein")?;
-            return BuiltLearner::other(super::feedbal_model::unpooled(with)?);
+            let learner = super::feedbal_model::unpooled(with)?;
+            return Ok(BuiltLearner::FeedBalBernstein(Box::new(learner)));
         }
         let (spec, parameters) = (with.spec.clone(), with.feedbal_parameters()?);
         if let Some(memory) = with.memory()? {

@@ -28,6 +28,7 @@
 //! - The choice is by `trust.rs`. docs/theory.md has the proofs.
 
 use super::prelude::*;
+use crate::mixture;
 use crate::learners::support::estimator::{FeedbackBound, GainEstimator};
 use crate::learners::support::tabular::{DELTA, SIGMA2};
 use crate::learners::support::trust::{GainEstimate, Rule};
@@ -119,11 +120,59 @@ pub(crate) fn unpooled(with: &Build<'_>) -> Result<FeedBalModel, LearnerError> {
     })
 }
 
+/// The learner: `feedbal-model`, or `feedbal` with `width=bernstein`.
 #[derive(Clone, Debug)]
-pub(crate) struct FeedBalModel {
+pub struct FeedBalModel {
     estimator: GainEstimator,
     rule: Rule,
     estimates: Vec<(usize, GainEstimate)>,
+}
+
+/// The constants of the width of the feedback in `width=bernstein`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FeedbackTerms {
+    /// `log(K'/delta)`.
+    pub log: f64,
+    /// The largest feedback spread.
+    pub max_spread: f64,
+}
+
+/// What an engine needs to compute the indices of `feedbal:width=bernstein` from sums and counts.
+impl FeedBalModel {
+    /// The constants of the width of the feedback.
+    pub fn feedback_terms(&self) -> FeedbackTerms {
+        FeedbackTerms {
+            log: self.estimator.mixture.log(),
+            max_spread: self.estimator.max_spread(),
+        }
+    }
+
+    /// The widths after `n` observations: of a reward, of a cost, and of a gain without its feedback.
+    pub fn noise_widths(&mut self, n: u64) -> [f64; 3] {
+        let estimator = &mut self.estimator;
+        let (cost, reward) = (estimator.sigma2_cost, estimator.sigma2_reward);
+        [reward, cost, cost + reward].map(|proxy| estimator.mixture.width(proxy, n))
+    }
+
+    /// The terms of the excess of the Krichevsky-Trofimov mixture: `n log(n)`.
+    pub fn n_log_n(n: u64) -> f64 {
+        mixture::n_log_n(n)
+    }
+
+    /// Likewise `log(gamma(m/2))`.
+    pub fn log_gamma_of_half(m: u64) -> f64 {
+        mixture::log_gamma_of_half(m)
+    }
+
+    /// The step-state pairs that can follow an action, in the order in which estimates add them up; none if it is not
+    /// allowed.
+    pub fn next_pairs(&self, t: usize, x: usize, a: usize) -> Vec<(usize, usize)> {
+        let graph = &self.estimator.graph;
+        let edge = graph.find(t, x).and_then(|pair| graph.edge(pair, a));
+        let transitions = edge.map_or(0..0, |edge| graph.transitions(edge));
+        let next = |transition| graph.step_state(graph.next(transition));
+        transitions.map(next).collect()
+    }
 }
 
 impl Learner for FeedBalModel {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::parameter::Parameter;
 use super::settings::Settings;
 use crate::learner::Learner;
-use crate::learners::{FeedBal, LearnerError, Policy, Random, Thompson, Ucb1};
+use crate::learners::{FeedBal, FeedBalModel, LearnerError, Policy, Random, Thompson, Ucb1};
 use crate::model::Problem;
 use crate::oracle::OracleError;
 use crate::spec::Spec;
@@ -175,6 +175,8 @@ pub enum BuiltLearner {
     Ucb1(Box<Ucb1>),
     /// Thompson sampling.
     Thompson(Thompson),
+    /// FeedBAL with `width=bernstein`.
+    FeedBalBernstein(Box<FeedBalModel>),
     /// Any other learner.
     Other(Box<dyn Learner + Send>),
 }
@@ -194,6 +196,7 @@ impl BuiltLearner {
             BuiltLearner::Random(learner) => Box::new(learner),
             BuiltLearner::Ucb1(learner) => learner,
             BuiltLearner::Thompson(learner) => Box::new(learner),
+            BuiltLearner::FeedBalBernstein(learner) => learner,
             BuiltLearner::Other(learner) => learner,
         }
     }

@@ -82,6 +82,11 @@ impl GainEstimator {
         })
     }
 
+    /// The largest feedback spread.
+    pub(crate) fn max_spread(&self) -> f64 {
+        self.max_spread
+    }
+
     /// Learns from an episode.
     pub(crate) fn learn(&mut self, episode: &Episode) {
         let Some(direct) = &mut self.direct else {

@@ -85,6 +85,13 @@ struct Job {
     uint32_t entries, arms; // a thread's table has the arms after the entries
     double prior_mean, prior_variance;
     double noise_action, noise_stop;
+    const uint32_t* transition_at; // by entry: its first transition; one more at the end
+    const uint32_t* transition_to; // by transition: the entry of `stop` of the row that follows; NO_ENTRY if none ever does
+    const double* reward_width;    // by count
+    const double2* action_width;   // by count: of a cost, and of a gain without its feedback
+    const double* n_log_n;         // by count
+    const double* log_gamma;       // by twice the argument
+    double width_log, max_spread;
     // Memory of each thread.
     uint8_t* tables;
     uint64_t table_size; // bytes

@@ -17,7 +17,7 @@ template <class Table> struct Counter {
     DEVICE Counter(const Job& job, uint8_t* shared, uint32_t thread, uint32_t block, uint32_t threads)
         : table(job, shared, thread, block, threads), actions(job.actions) {}
     DEVICE uint32_t count(uint32_t entry, uint32_t column) const { return *table.count_at(entry, column); }
-    DEVICE void clear(uint32_t entry, uint32_t column) { *table.count_at(entry, column) = 0; }
+    DEVICE void clear(const Job&, uint32_t entry, uint32_t column) { *table.count_at(entry, column) = 0; }
     DEVICE uint32_t add(uint32_t entry, uint32_t column) {
         uint32_t before = *table.count_at(entry, column);
         *table.count_at(entry, column) = before + 1;
@@ -99,6 +99,94 @@ template <class Table> struct FeedBal : Counter<Table> {
         taken_sum = chosen_sum;
         taken_count = chosen_count;
     }
+};
+
+// FeedBAL with `width=bernstein`, whose indices also depend on the rewards of the rows that can follow an action. A transition is an
+// action and such a row. After the sums of the entries come those of costs, likewise by entry; after their counts those of transitions.
+template <class Table> struct FeedBalBernstein : Counter<Table> {
+    double cost; // of the action before this step
+
+    using Counter<Table>::Counter;
+    static constexpr bool SUMS = true;
+
+    DEVICE double* cost_at(const Job& job, uint32_t entry) const { return this->table.sum_at(job.entries, entry); }
+    DEVICE uint32_t* followed_at(const Job& job, uint32_t transition) const { return this->table.count_at(job.entries, transition); }
+
+    DEVICE void begin_run(const Job&, uint64_t) { cost = 0; }
+    DEVICE void clear(const Job& job, uint32_t entry, uint32_t column) {
+        Counter<Table>::clear(job, entry, column);
+        *cost_at(job, entry + column) = 0;
+        for (uint32_t i = job.transition_at[entry + column]; i < job.transition_at[entry + column + 1]; i++) *followed_at(job, i) = 0;
+    }
+    DEVICE uint32_t choose(const Job& job, const RowRecord* row, uint32_t entry, uint32_t) {
+        uint32_t stops = entry + this->actions, count = this->count(stops, 0), chosen = this->actions;
+        if (count == 0) return chosen;
+        double largest = mean(*this->table.sum_at(stops, 0), count) + load_one(job.reward_width + count);
+        for (uint32_t a = 0; a < this->actions; a++) {
+            if (!action_record(row, a)->allowed) continue;
+            double other = index(job, entry + a);
+            bool larger = other > largest;
+            largest = larger ? other : largest;
+            chosen = larger ? a : chosen;
+        }
+        return chosen;
+    }
+    DEVICE double mean(double sum, uint32_t count) const { return sum / (double)count; }
+    DEVICE double index(const Job& job, uint32_t entry) const {
+        const double infinity = from_bits(0x7ff0000000000000ull);
+        uint32_t count = this->count(entry, 0);
+        if (count == 0) return infinity;
+        double n = (double)count;
+        double least = infinity, most = -infinity, origin = 0, next = 0, second = 0, unsure = 0, excess = 0;
+        bool has_origin = false;
+        uint32_t first = job.transition_at[entry], end = job.transition_at[entry + 1];
+        for (uint32_t i = first; i < end; i++) {
+            uint32_t to = job.transition_to[i], visits = to == NO_ENTRY ? 0 : this->count(to, 0), followed = *followed_at(job, i);
+            excess += load_one(job.log_gamma + 1) - load_one(job.log_gamma + 2 * followed + 1);
+            excess += load_one(job.n_log_n + followed);
+            if (visits == 0) {
+                least = -infinity;
+                most = infinity;
+                continue;
+            }
+            double reward = mean(*this->table.sum_at(to, 0), visits), width = load_one(job.reward_width + visits);
+            least = minimum(least, reward - width);
+            most = maximum(most, reward + width);
+            // Squares relative to one of the rewards, to avoid cancellation.
+            if (!has_origin) origin = reward;
+            has_origin = true;
+            double p = (double)followed / n, off = reward - origin;
+            next += p * reward;
+            second += p * off * off;
+            unsure += p * width * width;
+        }
+        double2 widths = load_two(job.action_width + count);
+        double width = widths.y;
+        if (end - first > 1) {
+            uint32_t halves = end - first;
+            excess = excess - load_one(job.n_log_n + count) + load_one(job.log_gamma + 2 * count + halves) - load_one(job.log_gamma + halves);
+            double spread = minimum(most - least, job.max_spread);
+            double b = (job.width_log + excess) / n;
+            double center = next - origin;
+            double deviation = square_root(maximum(second - center * center, 0.0)) + square_root(unsure);
+            width += square_root(2.0 * b) * deviation + 7.0 / 3.0 * spread * b;
+        }
+        double at_best = most - mean(*cost_at(job, entry), count) + widths.x;
+        return minimum(mean(*this->table.sum_at(entry, 0), count) + width, at_best);
+    }
+    DEVICE uint32_t reveal(const Job& job, uint32_t entry, uint32_t taken, double reward, double gain) {
+        if (taken != NO_ENTRY) {
+            *this->table.sum_at(taken, 0) += gain;
+            *cost_at(job, taken) += cost;
+            this->add(taken, 0);
+            for (uint32_t i = job.transition_at[taken]; i < job.transition_at[taken + 1]; i++) {
+                *followed_at(job, i) += job.transition_to[i] == entry + this->actions;
+            }
+        }
+        *this->table.sum_at(entry, this->actions) += reward;
+        return this->add(entry, this->actions);
+    }
+    DEVICE void advance(const Job&, bool, double paid, double) { cost = -paid; }
 };
 
 // A fixed policy.

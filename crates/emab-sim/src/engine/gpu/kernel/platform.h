@@ -30,6 +30,8 @@ DEVICE uint64_t to_bits(double value) { return (uint64_t)__double_as_longlong(va
 DEVICE uint64_t high_product(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
 DEVICE uint32_t high_product(uint32_t a, uint32_t b) { return __umulhi(a, b); }
 DEVICE double square_root(double x) { return __dsqrt_rn(x); }
+DEVICE double minimum(double a, double b) { return fmin(a, b); }
+DEVICE double maximum(double a, double b) { return fmax(a, b); }
 // From memory that does not change during a launch, so that the compiler may move them.
 DEVICE double load_one(const double* at) { return __ldg(at); }
 DEVICE double2 load_two(const double2* at) { return __ldg(at); }
@@ -105,6 +107,8 @@ DEVICE uint64_t to_bits(double value) {
 DEVICE uint64_t high_product(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); }
 DEVICE uint32_t high_product(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
 DEVICE double square_root(double x) { return std::sqrt(x); }
+DEVICE double minimum(double a, double b) { return std::fmin(a, b); }
+DEVICE double maximum(double a, double b) { return std::fmax(a, b); }
 DEVICE double load_one(const double* at) { return *at; }
 DEVICE double2 load_two(const double2* at) { return *at; }
 

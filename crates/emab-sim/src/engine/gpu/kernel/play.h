@@ -29,7 +29,7 @@ template <class Learner> struct Player {
     }
     static DEVICE void clear(const Job& job, Learner& learner, uint32_t entry, uint32_t column) {
         if (Learner::SUMS) *learner.table.sum_at(entry, column) = load_one(job.first_sums + entry + column);
-        learner.clear(entry, column);
+        learner.clear(job, entry, column);
     }
     DEVICE void clear_entries() {
         if (rows.sparse()) {
