@@ -91,10 +91,11 @@ impl Mixture {
 /// distribution `p̂` of `counts`: the regret of the Krichevsky-Trofimov mixture, `log(prod p̂_j^{n_j}) - log KT(n)`.
 pub(crate) fn kt_regret(counts: impl Iterator<Item = u64> + Clone) -> f64 {
     let (mut n, mut halves, mut excess) = (0, 0, 0.0);
+    let half = log_gamma_of_half(1);
     for count in counts {
         n += count;
         halves += 1;
-        excess += log_gamma_of_half(1) - log_gamma_of_half(2 * count + 1);
+        excess += half - log_gamma_of_half(2 * count + 1);
         excess += n_log_n(count);
     }
     if n == 0 {

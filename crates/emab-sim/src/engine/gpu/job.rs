@@ -76,7 +76,7 @@ pub(crate) struct Job {
     pub(crate) action_width: Address,
     pub(crate) n_log_n: Address,
     pub(crate) log_gamma: Address,
-    pub(crate) width_log: f64,
+    pub(crate) log_bounds: f64,
     pub(crate) max_spread: f64,
 
     pub(crate) tables: Address,
@@ -100,6 +100,7 @@ pub(crate) struct Job {
     pub(crate) next_run: Address,
     pub(crate) halt: Address,
     pub(crate) played: Address,
+    pub(crate) halt_mask: u64,
 
     pub(crate) at: Address,
     pub(crate) causes: Address,

@@ -18,6 +18,10 @@ use crate::engine::tables::{Tables, WORDS};
 /// The most episodes of a run: tables by episode or count have about that many entries.
 pub(crate) const MOST_EPISODES: u64 = 1 << 24;
 
+/// Groups of steps between two reads of the flag that stops a launch, a power of 2; one if a step compares many values and so takes long.
+const HALT_INTERVAL: u64 = 64;
+const MANY: usize = 1000;
+
 /// A learner that cards play.
 pub(crate) enum CardLearner {
     FeedBal(FeedBalParameters),
@@ -64,6 +68,15 @@ impl CardLearner {
         }
     }
 
+    /// The most values that it compares for one choice.
+    fn comparisons(&self, tables: &Tables) -> usize {
+        match self {
+            CardLearner::FeedBalBernstein(_) => tables.actions * tables.feedbacks,
+            CardLearner::SequenceUcb(learner) => learner.arms(),
+            _ => tables.actions,
+        }
+    }
+
     /// The kernel with tables of any size in any memory.
     pub(crate) fn kernel(&self) -> Kernel {
         match self {
@@ -102,6 +115,10 @@ impl<'c> LearnerTables<'c> {
             memory.push(copied);
             address
         };
+        job.halt_mask = match learner.comparisons(tables) > MANY {
+            true => 0,
+            false => HALT_INTERVAL - 1,
+        };
         let mut transitions = 0;
         // A finished run continues to the end of its group of steps.
         let counts = episodes + 16;
@@ -120,10 +137,8 @@ impl<'c> LearnerTables<'c> {
                 transitions = to.len();
                 let widths: Vec<[f64; 3]> = (0..counts).map(|n| learner.noise_widths(n)).collect();
                 let reward: Vec<f64> = widths.iter().map(|[reward, ..]| *reward).collect();
-                let action: Vec<f64> = widths
-                    .iter()
-                    .flat_map(|width| width[1..].to_vec())
-                    .collect();
+                let of_action = |&[_, cost, gain]: &[f64; 3]| [cost, gain];
+                let action: Vec<f64> = widths.iter().flat_map(of_action).collect();
                 let n_log_n: Vec<f64> = (0..counts).map(FeedBalModel::n_log_n).collect();
                 let halves = 0..2 * counts + most as u64;
                 let log_gamma: Vec<f64> = halves.map(FeedBalModel::log_gamma_of_half).collect();
@@ -134,7 +149,7 @@ impl<'c> LearnerTables<'c> {
                 job.n_log_n = copy(Memory::of(card, &n_log_n)?);
                 job.log_gamma = copy(Memory::of(card, &log_gamma)?);
                 let FeedbackTerms { log, max_spread } = learner.feedback_terms();
-                (job.width_log, job.max_spread) = (log, max_spread);
+                (job.log_bounds, job.max_spread) = (log, max_spread);
             }
             CardLearner::Policy(policy) => {
                 let chosen: Vec<u32> = rows(tables)
@@ -183,7 +198,7 @@ impl<'c> LearnerTables<'c> {
     }
 }
 
-/// The rows that can follow each action, see `kernel/job.h`.
+/// The rows that can follow each action, see `kernel/job.h`. All rows have entries.
 struct Transitions {
     at: Vec<u32>,
     to: Vec<u32>,

@@ -67,7 +67,7 @@ impl Plan {
 }
 
 impl Sizes<'_> {
-    /// Entries with sums, and entries with counts.
+    /// The number of sums and of counts of a thread.
     fn sums_and_counts(&self) -> (usize, usize) {
         let arms = self.learner.arms();
         let sums = match self.learner {
@@ -191,7 +191,7 @@ fn global(card: &dyn Card, limits: &CardLimits, sizes: &Sizes<'_>) -> Result<Pla
     let kernel = sizes.learner.kernel();
     let (sums, counts) = sizes.sums_and_counts();
     let (layout, table_size) = if sizes.learner.has_sums() {
-        // Sum and count of an entry beside each other, so that one access brings both.
+        // Sum and count of an entry beside each other, so that one access brings both. What follows the entries lies likewise.
         let size = 16 * sums.max(counts) as u64;
         let layout = Layout {
             sum_stride: 16,

@@ -24,7 +24,7 @@ const NO_SHORT_ENTRY: u16 = u16::MAX;
 
 /// The entries of a learner's table: for each row one for each action, then one for `stop`.
 ///
-/// Rows in which nothing but `stop` is allowed have none, unless all rows need them: nothing is decided there.
+/// Rows in which nothing but `stop` is allowed have none, unless entries of all rows are needed: nothing is decided there.
 pub(crate) struct Entries {
     /// By row: its first entry.
     of_row: Vec<u32>,

@@ -167,7 +167,13 @@ fn many_actions() {
 fn threads_play_several_runs() {
     let file = ProblemFile::builtin("treatment").unwrap().unwrap();
     let of_file = of_file(&file).record_runs(vec![20]);
-    let learners = ["feedbal", "thompson", "random", "optimal"];
+    let learners = [
+        "feedbal",
+        "feedbal:width=bernstein,feedback_spread=1",
+        "thompson",
+        "random",
+        "optimal",
+    ];
     for builder in [of_file, builder(many_pairs(), &learning(), &learners)] {
         let experiment = builder.runs(300).episodes(50).count_choices(false);
         let experiment = experiment.build().unwrap();

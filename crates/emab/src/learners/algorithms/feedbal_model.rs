@@ -28,10 +28,10 @@
 //! - The choice is by `trust.rs`. docs/theory.md has the proofs.
 
 use super::prelude::*;
-use crate::mixture;
 use crate::learners::support::estimator::{FeedbackBound, GainEstimator};
 use crate::learners::support::tabular::{DELTA, SIGMA2};
 use crate::learners::support::trust::{GainEstimate, Rule};
+use crate::mixture;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "feedbal-model",
@@ -133,7 +133,7 @@ pub struct FeedBalModel {
 pub struct FeedbackTerms {
     /// `log(K'/delta)`.
     pub log: f64,
-    /// The largest feedback spread.
+    /// The upper limit on the feedback spread.
     pub max_spread: f64,
 }
 
@@ -154,12 +154,12 @@ impl FeedBalModel {
         [reward, cost, cost + reward].map(|proxy| estimator.mixture.width(proxy, n))
     }
 
-    /// The terms of the excess of the Krichevsky-Trofimov mixture: `n log(n)`.
+    /// `n log(n)`, 0 for 0: a term of the excess of the Krichevsky-Trofimov mixture.
     pub fn n_log_n(n: u64) -> f64 {
         mixture::n_log_n(n)
     }
 
-    /// Likewise `log(gamma(m/2))`.
+    /// `log(gamma(m/2))`: a term of the excess of the Krichevsky-Trofimov mixture.
     pub fn log_gamma_of_half(m: u64) -> f64 {
         mixture::log_gamma_of_half(m)
     }

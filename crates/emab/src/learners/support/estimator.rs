@@ -82,7 +82,7 @@ impl GainEstimator {
         })
     }
 
-    /// The largest feedback spread.
+    /// The upper limit on the feedback spread.
     pub(crate) fn max_spread(&self) -> f64 {
         self.max_spread
     }

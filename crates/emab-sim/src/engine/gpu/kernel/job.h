@@ -26,7 +26,8 @@ struct ShortRow {
 
 const uint32_t LAST_STEP = 1u << 31;
 
-// Rows in which nothing but `stop` is allowed have no entries: nothing is decided there.
+// Rows in which nothing but `stop` is allowed have no entries, because nothing is decided there, unless choices are counted or the learner
+// reads all rows.
 const uint32_t NO_ENTRY = 0xffffffffu, NO_SHORT_ENTRY = 0xffff;
 
 // A choice that costs something.
@@ -82,16 +83,16 @@ struct Job {
     const double2* by_count;  // reciprocal, and reciprocal of the root
     const double* ziggurat;
     uint32_t ties_random, virtual_updates;
-    uint32_t entries, arms; // a thread's table has the arms after the entries
+    uint32_t entries, arms; // a thread's table has the arms, or costs and transitions, after the entries
     double prior_mean, prior_variance;
     double noise_action, noise_stop;
     const uint32_t* transition_at; // by entry: its first transition; one more at the end
-    const uint32_t* transition_to; // by transition: the entry of `stop` of the row that follows; NO_ENTRY if none ever does
+    const uint32_t* transition_to; // by transition: the entry of `stop` of the row that follows; NO_ENTRY if its probability is 0
     const double* reward_width;    // by count
     const double2* action_width;   // by count: of a cost, and of a gain without its feedback
     const double* n_log_n;         // by count
     const double* log_gamma;       // by twice the argument
-    double width_log, max_spread;
+    double log_bounds, max_spread; // of the width of the feedback: log(K'/delta), and the upper limit on the spread
     // Memory of each thread.
     uint8_t* tables;
     uint64_t table_size; // bytes
@@ -114,6 +115,7 @@ struct Job {
     uint32_t* next_run;
     const uint32_t* halt;
     uint64_t* played; // episodes
+    uint64_t halt_mask; // `halt` is read after a group of steps whose number has none of these bits
     // Results.
     double2* at;     // by run and checkpoint: regret and gain
     double* causes;  // by run and cause

@@ -1,5 +1,5 @@
-// Learners: each chooses by row and learns at every step what the episode reveals at its end. A pair is visited at most once in an
-// episode, so nothing that is learned is read before the episode ends.
+// Learners: each chooses by row and learns at every step what the episode reveals at its end. A choice reads entries of its own pair and
+// of pairs of the next step alone, so nothing that is learned is read before the episode ends.
 #pragma once
 #include "draws.h"
 #include "job.h"
@@ -116,7 +116,8 @@ template <class Table> struct FeedBalBernstein : Counter<Table> {
     DEVICE void clear(const Job& job, uint32_t entry, uint32_t column) {
         Counter<Table>::clear(job, entry, column);
         *cost_at(job, entry + column) = 0;
-        for (uint32_t i = job.transition_at[entry + column]; i < job.transition_at[entry + column + 1]; i++) *followed_at(job, i) = 0;
+        uint32_t end = job.transition_at[entry + column + 1];
+        for (uint32_t i = job.transition_at[entry + column]; i < end; i++) *followed_at(job, i) = 0;
     }
     DEVICE uint32_t choose(const Job& job, const RowRecord* row, uint32_t entry, uint32_t) {
         uint32_t stops = entry + this->actions, count = this->count(stops, 0), chosen = this->actions;
@@ -166,7 +167,7 @@ template <class Table> struct FeedBalBernstein : Counter<Table> {
             uint32_t halves = end - first;
             excess = excess - load_one(job.n_log_n + count) + load_one(job.log_gamma + 2 * count + halves) - load_one(job.log_gamma + halves);
             double spread = minimum(most - least, job.max_spread);
-            double b = (job.width_log + excess) / n;
+            double b = (job.log_bounds + excess) / n;
             double center = next - origin;
             double deviation = square_root(maximum(second - center * center, 0.0)) + square_root(unsure);
             width += square_root(2.0 * b) * deviation + 7.0 / 3.0 * spread * b;
@@ -179,9 +180,9 @@ template <class Table> struct FeedBalBernstein : Counter<Table> {
             *this->table.sum_at(taken, 0) += gain;
             *cost_at(job, taken) += cost;
             this->add(taken, 0);
-            for (uint32_t i = job.transition_at[taken]; i < job.transition_at[taken + 1]; i++) {
-                *followed_at(job, i) += job.transition_to[i] == entry + this->actions;
-            }
+            uint32_t i = job.transition_at[taken], end = job.transition_at[taken + 1];
+            while (i < end && job.transition_to[i] != entry + this->actions) i++;
+            if (i < end) *followed_at(job, i) += 1;
         }
         *this->table.sum_at(entry, this->actions) += reward;
         return this->add(entry, this->actions);

@@ -41,9 +41,7 @@ struct CurrentRun {
     DEVICE bool end_group(const Job& job) {
         steps += GENERATORS;
         groups++;
-        // Steps that compare many arms take long.
-        uint32_t interval = job.arms > 1000 ? 1 : 64;
-        return any_thread(!idle) && !any_thread(groups % interval == 0 && is_set(job.halt));
+        return any_thread(!idle) && !any_thread((groups & job.halt_mask) == 0 && is_set(job.halt));
     }
 };
 
