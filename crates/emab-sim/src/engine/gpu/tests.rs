@@ -122,6 +122,15 @@ fn problems_of_every_shape() {
     }
 }
 
+/// Learners with a kernel for problems with many pairs.
+const ON_MANY_PAIRS: [&str; 5] = [
+    "feedbal",
+    "feedbal:width=bernstein,feedback_spread=1",
+    "thompson",
+    "random",
+    "optimal",
+];
+
 /// A problem with 2,000 pairs.
 fn many_pairs() -> Arc<Problem> {
     large(20, 100, 4)
@@ -143,14 +152,7 @@ fn large(horizon: usize, states: usize, actions: usize) -> Arc<Problem> {
 
 #[test]
 fn lists_of_visited_rows() {
-    let learners = [
-        "feedbal",
-        "feedbal:width=bernstein,feedback_spread=1",
-        "thompson",
-        "random",
-        "optimal",
-    ];
-    let launched = compare(&builder(many_pairs(), &learning(), &learners));
+    let launched = compare(&builder(many_pairs(), &learning(), &ON_MANY_PAIRS));
     assert!(launched.contains(&Kernel::FeedBal));
 }
 
@@ -167,14 +169,7 @@ fn many_actions() {
 fn threads_play_several_runs() {
     let file = ProblemFile::builtin("treatment").unwrap().unwrap();
     let of_file = of_file(&file).record_runs(vec![20]);
-    let learners = [
-        "feedbal",
-        "feedbal:width=bernstein,feedback_spread=1",
-        "thompson",
-        "random",
-        "optimal",
-    ];
-    for builder in [of_file, builder(many_pairs(), &learning(), &learners)] {
+    for builder in [of_file, builder(many_pairs(), &learning(), &ON_MANY_PAIRS)] {
         let experiment = builder.runs(300).episodes(50).count_choices(false);
         let experiment = experiment.build().unwrap();
         let expected = run(&experiment, Loop::PairedRuns(Level::best()));
