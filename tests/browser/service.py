@@ -12,8 +12,12 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from playwright.sync_api import Page
 
 EMAB = os.environ["EMAB"]
 ROLES = ("admin", "operator", "viewer", "blinded")
@@ -154,6 +158,15 @@ class Service:
         address = f"{self.url}/v1/studies/{study}/events?limit=10000"
         with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30) as answer:
             return [json.loads(line) for line in answer.read().decode().splitlines()]
+
+
+@contextmanager
+def recorded_step(page: Page) -> Iterator[None]:
+    """Wait for the page of the next step; the page of this one may still say that the step before it is recorded."""
+    step = int(page.get_by_role("button", name=re.compile("Record step")).inner_text().split()[-1])
+    yield
+    page.get_by_text("The step is recorded").wait_for()
+    page.get_by_text(f"Step {step + 1} of at most").wait_for()
 
 
 def wait_until(condition: Any, seconds: float = 10.0) -> None:

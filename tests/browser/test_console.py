@@ -12,7 +12,7 @@ from typing import Any
 from page_checks import PICTURES, VIEWS, axe, browser, keyboard, overflow
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 from proxy import Proxy
-from service import CLINIC, ROLES, Service, wait_until
+from service import CLINIC, ROLES, Service, recorded_step, wait_until
 
 MOST_BYTES = 150_000
 """The largest page, in bytes."""
@@ -150,12 +150,12 @@ class FirstPatient(unittest.TestCase):
             self.assertEqual(kinds("k01"), ["opened"])
             while page.get_by_role("heading", name=re.compile("Recommended: (blood|scan)")).count():
                 before = len(kinds("k01"))
-                press_until(page, lambda: focused(page).startswith("action-"))
-                press_until(page, lambda: focused(page).startswith("feedback-"))
-                keys.press("ArrowDown")
-                keys.press("Enter")
-                wait_until(lambda before=before: len(kinds("k01")) > before)
-                page.get_by_text("The step is recorded").wait_for()
+                with recorded_step(page):
+                    press_until(page, lambda: focused(page).startswith("action-"))
+                    press_until(page, lambda: focused(page).startswith("feedback-"))
+                    keys.press("ArrowDown")
+                    keys.press("Enter")
+                self.assertEqual(len(kinds("k01")), before + 1)
             press_until(page, lambda: focused(page).startswith("Stop at step"))
             keys.press("Enter")
             page.get_by_text("The case is stopped").wait_for()
@@ -177,9 +177,9 @@ class FirstPatient(unittest.TestCase):
             page.get_by_label("Id of the case").fill("j01")
             page.get_by_role("button", name="Open the case").click()
             while page.get_by_role("heading", name=re.compile("Recommended: (blood|scan)")).count():
-                page.get_by_label("positive").first.check()
-                page.get_by_role("button", name=re.compile("Record step")).click()
-                page.get_by_text("The step is recorded").wait_for()
+                with recorded_step(page):
+                    page.get_by_label("positive").first.check()
+                    page.get_by_role("button", name=re.compile("Record step")).click()
             page.get_by_role("button", name=re.compile("Stop at step")).click()
             page.get_by_text("The case is stopped").wait_for()
             for field in page.locator("input[id^=give-reward], input[id^=give-cost]").all():

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from page_checks import PICTURES, axe, browser
-from service import EMAB, Service, free_port
+from service import EMAB, Service, free_port, recorded_step
 
 GUIDE = Path(__file__).parents[2] / "docs" / "clinic.md"
 FOLDER = Path(os.environ.get("EMAB_DOCS_PICTURES", PICTURES / "guide"))
@@ -103,12 +103,12 @@ class Guide(unittest.TestCase):
     def tell(self, feedback: str, action: str | None = None, reason: str = "") -> None:
         """Report a step."""
         page = self.page
-        if action:
-            page.get_by_role("radio", name=action).first.check()
-        page.get_by_role("radio", name=feedback).first.check()
-        page.locator("#tell-reason").fill(reason)
-        page.get_by_role("button", name=re.compile("Record step")).click()
-        page.get_by_text("The step is recorded").wait_for()
+        with recorded_step(page):
+            if action:
+                page.get_by_role("radio", name=action).first.check()
+            page.get_by_role("radio", name=feedback).first.check()
+            page.locator("#tell-reason").fill(reason)
+            page.get_by_role("button", name=re.compile("Record step")).click()
 
     def stop(self) -> None:
         """Stop as recommended."""
