@@ -13,9 +13,14 @@ mod terminal;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 pub use measure::Allocated;
+
+/// The commands and options, from which the documentation is made.
+pub fn command() -> clap::Command {
+    args::Args::command()
+}
 
 /// Runs the command line, the program's name first, and returns the exit code: 0 done, 1 the work failed, 2 the input or
 /// the call is invalid. The memory of learners is measured by the count of the program's allocator, if it has one.

@@ -13,7 +13,7 @@ macro_rules! builtin {
     ($($name:literal),*) => {
         &[$(Builtin {
             name: $name,
-            text: include_str!(concat!("../../../problems/", $name, ".toml")),
+            text: include_str!(concat!("../problems/", $name, ".toml")),
         }),*]
     };
 }

@@ -39,7 +39,3 @@ pub use verify::{PerStatement, Verification, VerificationResult};
 
 /// The version of emab, written into every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-#[doc = include_str!("../../../docs/rust.md")]
-#[cfg(doctest)]
-struct RustGuide;

@@ -138,8 +138,8 @@ fn number(status: HealthStatus) -> f64 {
     }
 }
 
-/// Names of studies and checks need no escaping.
-fn text(all: &[Health]) -> String {
+/// The metrics of studies. Names of studies and checks need no escaping.
+pub fn text(all: &[Health]) -> String {
     let mut out = String::new();
     let mut family = |name: &str, help: &str, lines: Vec<(String, f64)>| {
         // Writing to a string does not fail.

@@ -106,18 +106,50 @@ impl Event {
     }
 }
 
+/// A kind of event, for the reference.
+pub struct KindDescription {
+    /// The name in the log.
+    pub name: &'static str,
+    pub description: &'static str,
+    pub fields: &'static [FieldDescription],
+}
+
+/// A field of the data of an event, as it is declared.
+pub struct FieldDescription {
+    pub name: &'static str,
+    /// The Rust type.
+    pub kind: &'static str,
+    /// The arguments of its `serde` attribute.
+    pub serde: &'static str,
+    pub description: &'static str,
+}
+
 /// Declares the kinds of events: the name in the log, and the data.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident $kind:literal { $($(#[$attribute:meta])* $field:ident: $type:ty,)* })*) => {
-        $($(#[$doc])*
+    ($($(#[doc = $doc:literal])* $name:ident $kind:literal {
+        $($(#[doc = $field_doc:literal])* $(#[serde($($serde:tt)*)])? $field:ident: $type:ty,)*
+    })*) => {
+        /// All kinds of events.
+        pub const KINDS: &[KindDescription] = &[$(KindDescription {
+            name: $kind,
+            description: concat!($($doc),*),
+            fields: &[$(FieldDescription {
+                name: stringify!($field),
+                kind: stringify!($type),
+                serde: stringify!($($($serde)*)?),
+                description: concat!($($field_doc),*),
+            }),*],
+        }),*];
+
+        $($(#[doc = $doc])*
         #[derive(Clone, Debug, Serialize, Deserialize)]
         pub struct $name {
-            $($(#[$attribute])* pub $field: $type,)*
+            $($(#[doc = $field_doc])* $(#[serde($($serde)*)])? pub $field: $type,)*
         })*
 
         #[derive(Clone, Debug)]
         pub enum EventKind {
-            $($(#[$doc])* $name($name),)*
+            $($(#[doc = $doc])* $name($name),)*
         }
 
         impl EventKind {
@@ -161,7 +193,7 @@ kinds! {
         spec: Box<RawValue>,
         /// SHA-256 of the specification.
         spec_hash: String,
-        /// The version of the rules that the study follows; [`FIRST_RULES`] is not written.
+        /// The version of the rules that the study follows; 1 is not written.
         #[serde(default = "first_rules", skip_serializing_if = "is_first_rules")]
         rules: u32,
     }

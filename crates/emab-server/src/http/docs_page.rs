@@ -93,6 +93,11 @@ pub fn page(openapi: &Value) -> String {
     emab_report::html_page(title, &head, &body)
 }
 
+/// The type of a schema in one line of HTML, with links to the schemas of [`page`]; also for the reference of the documentation.
+pub fn type_line(openapi: &Value, schema: &Value) -> String {
+    schema::line(Document(openapi), schema).into_string()
+}
+
 fn text<'a>(value: &'a Value, default: &'a str) -> &'a str {
     value.as_str().unwrap_or(default)
 }

@@ -8,7 +8,7 @@ pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod call;
 mod checkpoint;
-mod docs_page;
+pub mod docs_page;
 mod episodes;
 pub mod error;
 pub(crate) mod events;
