@@ -106,6 +106,10 @@ pub struct Serve {
     /// database, which takes those of this file at the first start.
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
+    /// Do not create an admin token at the first start: its secret would be printed, which must not happen where standard output
+    /// becomes a log. `emab token new` creates one.
+    #[arg(long)]
+    pub no_admin_token: bool,
     /// The TLS certificate chain (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,

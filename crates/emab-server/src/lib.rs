@@ -18,6 +18,7 @@
 mod clock;
 pub mod demo;
 pub mod log;
+mod platform;
 pub mod serve;
 pub mod store;
 pub mod tokens;

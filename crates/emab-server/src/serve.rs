@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 
 pub use crate::app::Metrics;
 use crate::app::Service;
@@ -17,6 +16,7 @@ use crate::app::checkpoint::{CheckpointFile, CheckpointKey, Checkpoints, KeyErro
 use crate::console;
 use crate::demo::DemoError;
 use crate::http::{App, Rates};
+use crate::platform::Termination;
 pub use crate::http::{PersonHeader, SESSION};
 use crate::store::{Backend, StoreError, TokenRows};
 use crate::tokens::{Secret, TokenError, TokenFile, TokenStore, TokenTable, Tokens};
@@ -31,6 +31,8 @@ pub struct Options {
     pub tokens: PathBuf,
     /// Whether the token file was named explicitly.
     pub tokens_named: bool,
+    /// Whether an admin token is created if there is no token. Its secret is in [`Ready`].
+    pub first_admin: bool,
     /// Certificate chain and key, in PEM.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Whether a proxy provides TLS.
@@ -137,8 +139,7 @@ pub fn serve_beside<F: Future<Output = Result<(), ServeError>>>(
         let taken = |error| ServeError::Bind(options.listen, error);
         let listener = bound.map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Start)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Start)?;
+        let mut termination = Termination::new().map_err(ServeError::Start)?;
         // After everything that can fail, so that the secret is shown.
         let (tokens, first, place) = open_tokens(table.zip(reading), options).await?;
         let rates = Rates::new(options.rate);
@@ -157,8 +158,7 @@ pub fn serve_beside<F: Future<Output = Result<(), ServeError>>>(
         let mut ended = Ok(());
         let stop = async {
             tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+                () = termination.recv() => {}
                 end = beside => ended = end,
             }
             tracing::info!("stopping: running requests are finished");
@@ -173,17 +173,17 @@ pub fn serve_beside<F: Future<Output = Result<(), ServeError>>>(
     served
 }
 
-/// Opens the tokens: those of the database, or of the file. Creates the first admin if there is no token.
+/// Opens the tokens: those of the database, or of the file. Creates them if there are none.
 async fn open_tokens(
     table: Option<(Box<dyn TokenRows>, Box<dyn TokenRows>)>,
     options: &Options,
 ) -> Result<(Tokens, Option<Secret>, String), ServeError> {
     let file = TokenFile::at(&options.tokens);
     let Some((rows, reading)) = table else {
-        let first = file.create_first_admin()?;
+        let first = file.create(options.first_admin)?;
         return Ok((Tokens::watch(file.path())?, first, file.place()));
     };
-    let named = options.tokens_named;
+    let (named, first_admin) = (options.tokens_named, options.first_admin);
     // The connection blocks.
     let opened = tokio::task::spawn_blocking(move || {
         let (table, path) = (TokenTable::new(rows), file.path().display().to_string());
@@ -199,7 +199,7 @@ async fn open_tokens(
                 "the tokens of the file were copied to the database; the file is not used any more"
             ),
         }
-        let (first, place) = (table.create_first_admin()?, table.place());
+        let (first, place) = (table.create(first_admin)?, table.place());
         Ok((Tokens::look_up(reading, table)?, first, place))
     });
     let failed = |error| ServeError::Start(std::io::Error::other(error));

@@ -150,11 +150,12 @@ pub trait TokenStore {
     /// The place, in words.
     fn place(&self) -> String;
 
-    /// Creates one admin token if there is no token; returns the secret, to be shown once.
-    fn create_first_admin(&self) -> Result<Option<Secret>, TokenError> {
+    /// Creates the place if it does not exist or is empty, with one admin token or none; returns the secret of that token, to be shown once.
+    fn create(&self, first_admin: bool) -> Result<Option<Secret>, TokenError> {
         let mut first = None;
         self.change(&mut |there| match there {
             Some(_) => Ok(None),
+            None if !first_admin => Ok(Some(vec![])),
             None => {
                 let (token, secret) = Token::make(&[], &NewToken::new("admin", Role::Admin))?;
                 first = Some(secret);

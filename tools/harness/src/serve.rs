@@ -45,6 +45,7 @@ impl Serve {
             listen: self.listen,
             tokens: self.tokens.clone(),
             tokens_named: true,
+            first_admin: true,
             checkpoint_key: self.tokens.with_file_name("checkpoint.key"),
             checkpoint_file: None,
             tls: None,

@@ -44,6 +44,7 @@ fn serve_folder(
         listen: address(args)?,
         tokens: folder.join("tokens.json"),
         tokens_named: true,
+        first_admin: true,
         tls: None,
         behind_proxy: args.behind_proxy,
         person_header: None,

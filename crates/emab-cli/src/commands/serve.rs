@@ -1,7 +1,7 @@
 //! `emab serve`: the decision service.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::io;
 use std::time::Duration;
 
 use emab_server::log::LogWriter;
@@ -36,9 +36,8 @@ pub(super) fn with_log(
 /// Writes the log to standard error, on a thread of its own: a stalled reader does not block the service.
 fn start_log(level: Level, metrics: &Metrics) -> Result<LogWriter, ServeError> {
     // A copy without the lock of `std::io::stderr`, which a blocked write would hold.
-    let stderr = std::io::stderr().as_fd().try_clone_to_owned();
-    let log = stderr
-        .and_then(|stderr| LogWriter::start(File::from(stderr), metrics.dropped_log_lines.clone()))
+    let log = standard_error()
+        .and_then(|stderr| LogWriter::start(stderr, metrics.dropped_log_lines.clone()))
         .map_err(ServeError::Start)?;
     let lines = log.clone();
     tracing_subscriber::fmt()
@@ -51,6 +50,18 @@ fn start_log(level: Level, metrics: &Metrics) -> Result<LogWriter, ServeError> {
         |panic| tracing::error!(%panic, "a thread panicked"),
     ));
     Ok(log)
+}
+
+#[cfg(unix)]
+fn standard_error() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stderr().as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(windows)]
+fn standard_error() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stderr().as_handle().try_clone_to_owned().map(File::from)
 }
 
 fn serve_store(args: &Serve, metrics: Metrics, as_json: bool) -> Result<(), CommandError> {
@@ -75,6 +86,7 @@ fn serve_store(args: &Serve, metrics: Metrics, as_json: bool) -> Result<(), Comm
             None => token_file()?,
         },
         tokens_named: args.tokens.is_some(),
+        first_admin: !args.no_admin_token,
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         behind_proxy: args.behind_proxy,
         rate: args.rate,

@@ -1,11 +1,12 @@
 //! A temporary folder, which is removed when it is dropped.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
+
+use crate::platform::private_folder;
 
 /// A folder that only this user can read.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ impl TemporaryFolder {
         let name = format!("emab-demo-{}", emab_problem::hex(&bytes));
         let path = std::env::temp_dir().join(name);
         // Fails if it exists.
-        DirBuilder::new().mode(0o700).create(&path)?;
+        private_folder().create(&path)?;
         Ok(TemporaryFolder(path))
     }
 

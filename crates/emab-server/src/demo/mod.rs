@@ -22,13 +22,13 @@ use emab::spec::PointError;
 use emab::{Role, Stream};
 use emab_problem::ReadError;
 use thiserror::Error;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
 pub use folder::TemporaryFolder;
 pub use people::{DemoToken, People};
 
 use crate::app::{Service, ServiceError};
+use crate::platform::Hangup;
 use simulated_study::SimulatedStudy;
 use studies::{CLINIC, TUTORING};
 
@@ -62,11 +62,9 @@ impl From<ReadError> for DemoError {
 
 /// Runs a simulation until it ends, or until SIGHUP.
 pub async fn until_hangup<E>(simulation: impl Future<Output = Result<(), E>>) -> Result<(), E> {
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
-        return simulation.await;
-    };
+    let mut hangup = Hangup::new();
     tokio::select! {
-        _ = hangup.recv() => Ok(()),
+        () = hangup.recv() => Ok(()),
         end = simulation => end,
     }
 }

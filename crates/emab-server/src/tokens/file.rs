@@ -1,8 +1,7 @@
 //! The token file. It is written atomically, by one process at a time.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::token::Token;
 use super::uses::LastUses;
 use super::{TokenError, TokenStore};
+use crate::platform::{self, private_file};
 
 /// How long to wait for the lock; its holder writes some kilobytes.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,8 +40,9 @@ impl TokenFile {
         let mut file = File::open(&self.path).map_err(failed)?;
         // Of the open file, not of one that may have replaced it.
         let meta = file.metadata().map_err(failed)?;
-        if meta.mode() & 0o022 != 0 {
-            return Err(TokenError::Writable(self.path.clone(), meta.mode() & 0o777));
+        let mode = platform::mode(&meta);
+        if mode & 0o022 != 0 {
+            return Err(TokenError::Writable(self.path.clone(), mode));
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
@@ -59,15 +60,15 @@ impl TokenFile {
 
     /// Creates the folder, and locks out other writers until the returned file is dropped.
     fn lock(&self) -> Result<File, TokenError> {
-        let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(self.folder());
+        let mut builder = platform::private_folder();
+        let made = builder.recursive(true).create(self.folder());
         made.map_err(|error| self.failed(error))?;
         // Not the token file itself, which is replaced.
         let path = beside(&self.path, ".lock");
-        let mut options = OpenOptions::new();
-        let options = options.create(true).write(true).truncate(false).mode(0o600);
-        let file = options.open(&path).map_err(|error| self.failed(error))?;
-        hand_over(&file, &fs::metadata(self.folder()).ok()).ok();
+        let mut options = private_file();
+        let opened = options.create(true).truncate(false).open(&path);
+        let file = opened.map_err(|error| self.failed(error))?;
+        self.hand_over_as_folder(&file).ok();
         let start = Instant::now();
         loop {
             match file.try_lock() {
@@ -96,19 +97,14 @@ impl TokenFile {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .create_new(true)
-            .write(true)
-            .mode(0o600)
-            .open(&new)?;
+        let mut file = private_file().create_new(true).open(&new)?;
         match fs::metadata(&target) {
             // The service may run as another user, and must be able to read the file.
             Ok(old) => {
-                hand_over(&file, &Some(old.clone()))?;
-                file.set_permissions(Permissions::from_mode(old.mode() & 0o755))?;
+                platform::hand_over(&file, &old)?;
+                platform::set_mode(&file, platform::mode(&old) & 0o755)?;
             }
-            Err(_) => hand_over(&file, &fs::metadata(self.folder()).ok()).unwrap_or_default(),
+            Err(_) => self.hand_over_as_folder(&file).unwrap_or_default(),
         }
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
@@ -116,7 +112,7 @@ impl TokenFile {
         let folder = target
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+        platform::sync_folder(folder.unwrap_or(Path::new(".")))
     }
 
     /// The last uses, which are in a file of their own: the service need not write the tokens. They are for information: a
@@ -135,11 +131,15 @@ impl TokenFile {
         uses.extend(new.clone());
         let path = beside(&self.path, ".uses");
         let temporary = beside(&path, ".new");
-        let mut options = OpenOptions::new();
-        let options = options.create(true).write(true).truncate(true).mode(0o600);
-        let mut file = options.open(&temporary)?;
+        let mut options = private_file();
+        let mut file = options.create(true).truncate(true).open(&temporary)?;
         file.write_all(serde_json::to_string_pretty(&uses)?.as_bytes())?;
         fs::rename(&temporary, &path)
+    }
+
+    /// Gives a new file the owner of its folder.
+    fn hand_over_as_folder(&self, file: &File) -> io::Result<()> {
+        platform::hand_over(file, &fs::metadata(self.folder())?)
     }
 
     fn failed(&self, error: io::Error) -> TokenError {
@@ -191,16 +191,6 @@ fn parse(text: &str) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-/// Gives a file the owner of another.
-fn hand_over(file: &File, like: &Option<Metadata>) -> io::Result<()> {
-    let Some(like) = like else { return Ok(()) };
-    let own = file.metadata()?;
-    if (own.uid(), own.gid()) == (like.uid(), like.gid()) {
-        return Ok(());
-    }
-    fchown(file, Some(like.uid()), Some(like.gid()))
-}
-
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
@@ -209,7 +199,8 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::thread;
 
     use super::super::{NewToken, Role};
@@ -248,16 +239,26 @@ mod tests {
     #[test]
     fn creates_the_first_admin_once() {
         let (_folder, file) = fresh();
-        assert!(file.create_first_admin().unwrap().is_some());
+        assert!(file.create(true).unwrap().is_some());
         let tokens = file.list().unwrap();
         assert_eq!((tokens.len(), tokens[0].role), (1, Role::Admin));
-        assert!(file.create_first_admin().unwrap().is_none());
+        assert!(file.create(true).unwrap().is_none());
         assert_eq!(file.list().unwrap(), tokens);
         // An invalid file is not replaced.
         fs::write(file.path(), "").unwrap();
-        let again = file.create_first_admin();
+        let again = file.create(true);
         assert!(matches!(again, Err(TokenError::Broken { .. })));
         assert_eq!(fs::read(file.path()).unwrap(), b"");
+    }
+
+    #[test]
+    fn creates_an_empty_file_where_no_admin_is_wanted() {
+        let (_folder, file) = fresh();
+        assert!(file.create(false).unwrap().is_none());
+        assert_eq!(file.list().unwrap(), []);
+        assert!(file.create(true).unwrap().is_none());
+        let (admin, _) = file.new_token(&NewToken::new("a", Role::Admin)).unwrap();
+        assert_eq!(file.list().unwrap(), [admin]);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -12,6 +11,7 @@ use super::file::TokenFile;
 use super::token::{Token, TokenKey};
 use super::uses::{EVERY as EVERY_USE, Uses};
 use super::{Check, TokenError};
+use crate::platform::{self, Identity};
 
 /// The time between two looks at the file.
 const EVERY: Duration = Duration::from_secs(1);
@@ -35,17 +35,11 @@ pub(super) struct WatchedFile {
     unwritten: Mutex<Option<String>>,
 }
 
-/// Changes whenever the file changes: device, inode, length, and times of modification and change.
-type Stamp = (u64, u64, u64, [i64; 4]);
+/// Changes whenever the file changes.
+type Stamp = (Identity, u64, [i64; 4]);
 
 fn stamp(meta: &Metadata) -> Stamp {
-    let times = [
-        meta.mtime(),
-        meta.mtime_nsec(),
-        meta.ctime(),
-        meta.ctime_nsec(),
-    ];
-    (meta.dev(), meta.ino(), meta.len(), times)
+    (platform::identity(meta), meta.len(), platform::times(meta))
 }
 
 impl WatchedFile {

@@ -14,7 +14,6 @@ mod timeout_io;
 mod tls;
 
 use std::any::Any;
-use std::future::pending;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -32,7 +31,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -45,6 +43,7 @@ pub use tls::Tls;
 use crate::app::Metrics;
 use crate::http::Peer;
 use crate::http::error::ApiError;
+use crate::platform::Hangup;
 use acceptor::Acceptor;
 use host::check_host;
 use parse_errors::ParseErrorIo;
@@ -85,7 +84,7 @@ pub async fn serve(
         limits: Arc::new(limits),
     };
     let mut acceptor = Acceptor::new(listener, server.limits.connections);
-    let mut hangup = signal(SignalKind::hangup()).ok();
+    let mut hangup = Hangup::new();
     let (stop, stopped) = watch::channel(false);
     let mut tasks = JoinSet::new();
     let mut shutdown = pin!(shutdown);
@@ -93,7 +92,7 @@ pub async fn serve(
         let (stream, peer, permit) = tokio::select! {
             biased;
             () = &mut shutdown => break,
-            () = next_of(&mut hangup) => {
+            () = hangup.recv() => {
                 server.reload();
                 continue;
             }
@@ -123,16 +122,6 @@ async fn finish(mut tasks: JoinSet<()>, stop: watch::Sender<bool>, grace: std::t
             "connections dropped at the end of the grace period"
         );
         tasks.shutdown().await;
-    }
-}
-
-async fn next_of(signal: &mut Option<Signal>) {
-    let came = match signal {
-        Some(signal) => signal.recv().await,
-        None => None,
-    };
-    if came.is_none() {
-        pending().await
     }
 }
 

@@ -1,8 +1,7 @@
 //! The key of the installation: Ed25519, in a file that only its owner may read.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use emab_problem::hex;
@@ -11,6 +10,8 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use thiserror::Error;
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
+
+use crate::platform;
 
 /// No key is longer.
 const MAX_BYTES: u64 = 4_096;
@@ -46,7 +47,7 @@ impl CheckpointKey {
             opened => opened,
         }
         .map_err(failed)?;
-        let mode = file.metadata().map_err(failed)?.mode() & 0o777;
+        let mode = platform::mode(&file.metadata().map_err(failed)?);
         if mode & 0o077 != 0 {
             return Err(KeyError::Mode(path.into(), mode));
         }
@@ -81,22 +82,21 @@ fn create(path: &Path) -> Result<(), KeyError> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    let made = platform::private_folder().recursive(true).create(folder);
     made.map_err(failed)?;
     let mut draft = path.as_os_str().to_owned();
     draft.push(format!(".{}.new", std::process::id()));
     let draft = PathBuf::from(draft);
     let write = || {
-        let mut options = OpenOptions::new();
-        let options = options.write(true).create(true).truncate(true).mode(0o600);
-        let mut file = options.open(&draft)?;
+        let mut options = platform::private_file();
+        let mut file = options.create(true).truncate(true).open(&draft)?;
         file.write_all(document.as_ref())?;
         file.sync_all()?;
         match fs::hard_link(&draft, path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             linked => linked?,
         }
-        File::open(folder)?.sync_all()
+        platform::sync_folder(folder)
     };
     let written = write();
     // Best effort: the key exists under its own name.
@@ -106,7 +106,7 @@ fn create(path: &Path) -> Result<(), KeyError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
 
@@ -139,13 +139,7 @@ mod tests {
             -----END PRIVATE KEY-----\n";
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key.pem");
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-            .unwrap();
+        let mut file = platform::private_file().create(true).open(&path).unwrap();
         file.write_all(pem.as_bytes()).unwrap();
         assert_eq!(CheckpointKey::open(&path).unwrap().public().len(), 64);
     }

@@ -128,6 +128,7 @@ fn set_defaults(config: &mut Config) {
 
 fn is_local(config: &Config) -> bool {
     let hosts = config.get_hosts().iter().all(|host| match host {
+        #[cfg(unix)]
         Host::Unix(_) => true,
         Host::Tcp(name) => {
             let address = name.parse::<std::net::IpAddr>();
@@ -155,6 +156,7 @@ fn is_encrypted(mode: Option<&str>, local: bool) -> Result<bool, String> {
 
 fn location(config: &Config) -> String {
     let hosts = config.get_hosts().iter().map(|host| match host {
+        #[cfg(unix)]
         Host::Unix(path) => path.display().to_string(),
         Host::Tcp(name) => name.clone(),
     });

@@ -1,8 +1,7 @@
 //! Copies a store into a new file, also while a service writes to it.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -12,6 +11,7 @@ use super::super::{Result, StoreError};
 use super::error::fault;
 use super::file::{DatabaseFile, unavailable};
 use super::{Role, connect, named, version};
+use crate::platform::{private_file, sync_folder};
 
 /// The number of pages in one step: 16 MiB.
 const STEP: i32 = 4_096;
@@ -52,9 +52,7 @@ pub(super) fn backup_by(
     is_free(&to, replace)?;
     fs::rename(&part.0, &to).map_err(failed)?;
     let folder = to.parent().unwrap_or(Path::new("/"));
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(failed)
+    sync_folder(folder).map_err(failed)
 }
 
 fn is_free(to: &Path, replace: bool) -> Result<()> {
@@ -76,11 +74,7 @@ impl Part {
         let mut name = OsString::from(to);
         name.push(format!(".{}.part", std::process::id()));
         let path = PathBuf::from(name);
-        let created = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path);
+        let created = private_file().create_new(true).open(&path);
         created.map_err(|error| unavailable(&path, "cannot be created", error))?;
         Ok(Part(path))
     }

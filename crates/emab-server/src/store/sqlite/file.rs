@@ -1,15 +1,15 @@
 //! The database file: creation, lock, and detection of a replaced or linked file.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 use super::super::{Result, StoreError};
+use crate::platform::{self, Identity, private_file};
 
 /// The characters of a path that are escaped in a URI.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -86,7 +86,7 @@ impl DatabaseFile {
     /// Whether no file can be created in its folder.
     pub(super) fn is_unwritable(&self) -> bool {
         let probe = beside(&self.path, ".probe");
-        let created = private().create_new(true).open(&probe);
+        let created = private_file().create_new(true).open(&probe);
         if created.is_ok() {
             let _ = fs::remove_file(&probe);
         }
@@ -127,18 +127,11 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Options of a file that only its owner may read.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).mode(0o600);
-    options
-}
-
 /// Locks the file beside the database. The lock file is never removed: otherwise two processes could lock two files of one name.
 fn lock(path: &Path) -> Result<File> {
     let beside = beside(path, ".lock");
     let failed = |error| unavailable(&beside, "cannot be locked", error);
-    let file = private()
+    let file = private_file()
         .create(true)
         .truncate(false)
         .open(&beside)
@@ -160,16 +153,13 @@ fn create(path: &Path) -> io::Result<()> {
     if path.try_exists()? {
         return Ok(());
     }
-    private().create_new(true).open(path)?.sync_all()?;
+    private_file().create_new(true).open(path)?.sync_all()?;
     // The directory entry must be durable too.
     if let Some(folder) = path.parent() {
-        File::open(folder)?.sync_all()?;
+        platform::sync_folder(folder)?;
     }
     Ok(())
 }
-
-/// Device and inode.
-type Identity = (u64, u64);
 
 fn identity(path: &Path) -> Result<Identity> {
     let found =
@@ -179,12 +169,13 @@ fn identity(path: &Path) -> Result<Identity> {
         return Err(StoreError::Unavailable(text));
     }
     // Lock and write-ahead log lie beside a name: services on two names would overwrite each other.
-    if found.nlink() != 1 {
-        let (path, links) = (path.display(), found.nlink());
+    let links = platform::names(&found);
+    if links != 1 {
+        let path = path.display();
         return Err(StoreError::Unavailable(format!(
             "`{path}` has {links} names (hard links), and a store must have one; remove the others (`find / -samefile {path}` \
              lists them), or use a copy of the file"
         )));
     }
-    Ok((found.dev(), found.ino()))
+    Ok(platform::identity(&found))
 }

@@ -138,7 +138,7 @@ fn the_first_start_on_a_database_takes_the_token_file_or_creates_one_admin() {
         let start = || {
             let table = table(&url);
             assert_eq!(table.import(&file).unwrap(), 0, "there is no file");
-            table.create_first_admin().unwrap()
+            table.create(true).unwrap()
         };
         let copies: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
         let first = copies.into_iter().filter_map(|copy| copy.join().unwrap());
@@ -153,7 +153,7 @@ fn the_first_start_on_a_database_takes_the_token_file_or_creates_one_admin() {
     let table = table(&server.database("earlier_installation").unwrap());
     assert_eq!(table.import(&file).unwrap(), 1);
     assert_eq!(table.list().unwrap(), [old]);
-    assert!(table.create_first_admin().unwrap().is_none());
+    assert!(table.create(true).unwrap().is_none());
     let error = table.revoke("none").unwrap_err().to_string();
     assert!(error.contains("the database"), "{error}");
 }
