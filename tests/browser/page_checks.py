@@ -142,7 +142,7 @@ def keyboard(page: Page) -> list[str]:
         """() => {
             window.wanted = [...document.querySelectorAll(
                 'a[href], summary, button, select, textarea, input:not([type=hidden], [type=radio]), [tabindex="0"]'
-            )].filter(it => it.checkVisibility());
+            )].filter(it => it.checkVisibility({visibilityProperty: true}));
             return window.wanted.length;
         }"""
     )

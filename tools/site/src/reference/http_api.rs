@@ -30,8 +30,8 @@ pub fn page() -> (&'static str, &'static str, String) {
     (
         "HTTP API",
         "Every call of the [decision service](../service.md). Errors are documents of type [ApiError](#schema-ApiError), whose types are listed \
-         on [a page of their own](errors.md). A running service has the same with examples at `/v1/docs`, and the \
-         OpenAPI document at `/v1/openapi.json`.",
+         on [a page of their own](errors.md). A running service has the same with examples at `/docs`, and the \
+         OpenAPI document at `/openapi.json`.",
         out,
     )
 }
