@@ -81,10 +81,10 @@ class Site(unittest.TestCase):
         page = self.open(faults, 800, offline=True)
         page.goto((SITE / "install.html").as_uri())
         button = page.get_by_role("button", name="Toggle Table of Contents")
-        self.assertEqual(button.get_attribute("aria-expanded"), "false")
+        assert button.get_attribute("aria-expanded") == "false"
         button.focus()
         page.keyboard.press("Enter")
-        self.assertEqual(button.get_attribute("aria-expanded"), "true")
+        assert button.get_attribute("aria-expanded") == "true"
         page.get_by_role("link", name="Tutorial: a problem of your own").first.wait_for()
         page.keyboard.press("Enter")
         page.keyboard.press("s")
@@ -101,4 +101,4 @@ class Site(unittest.TestCase):
         page.goto((SITE / "tutorial.html").as_uri())
         page.get_by_role("heading", name="1. State the problem").wait_for()
         contents = page.frame_locator("iframe").get_by_role("link", name="Installation")
-        self.assertEqual(contents.get_attribute("href"), "install.html")
+        assert contents.get_attribute("href") == "install.html"

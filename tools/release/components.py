@@ -1,7 +1,7 @@
 """What a release contains besides our own code: python components.py LICENCES BOM.
 
-Writes the licences of all crates that are linked into the command and the Python module as a text, and their list as a CycloneDX bill of
-materials. Both depend on Cargo.lock and the sources alone, so the same commit gives the same bytes.
+Writes the licences of all crates that are linked into the command and the Python module as a text, and their list as a
+CycloneDX bill of materials. Both depend on Cargo.lock and the sources alone, so the same commit gives the same bytes.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def bill_of_materials(packages: dict[str, Package], needs: dict[str, list[str]],
     bom.register_dependency(product, roots)
     for key, others in needs.items():
         bom.register_dependency(components[key], [components[other] for other in others])
-    text = JsonV1Dot6(bom).output_as_string(indent=2)
+    text: str = JsonV1Dot6(bom).output_as_string(indent=2)
     fault = JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
     if fault:
         raise SystemExit(f"the bill of materials is not valid: {fault}")

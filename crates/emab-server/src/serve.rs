@@ -16,8 +16,8 @@ use crate::app::checkpoint::{CheckpointFile, CheckpointKey, Checkpoints, KeyErro
 use crate::console;
 use crate::demo::DemoError;
 use crate::http::{App, Rates};
-use crate::platform::Termination;
 pub use crate::http::{PersonHeader, SESSION};
+use crate::platform::Termination;
 use crate::store::{Backend, StoreError, TokenRows};
 use crate::tokens::{Secret, TokenError, TokenFile, TokenStore, TokenTable, Tokens};
 use crate::transport::{Limits, ListenError, Tls, check_address, serve as listen};

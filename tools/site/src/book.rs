@@ -33,7 +33,10 @@ pub fn build(folder: &Path) -> Result<(), Error> {
         fs::write(pages.join(name), with_links(&text, Path::new(file)))?;
     }
     for file in ["book.toml", "site.css", "site.js"] {
-        fs::copy(root().join("tools/site/book").join(file), sources.join(file))?;
+        fs::copy(
+            root().join("tools/site/book").join(file),
+            sources.join(file),
+        )?;
     }
     let mut book = MDBook::load(&sources)?;
     book.config.build.build_dir = folder.clone();
@@ -46,8 +49,14 @@ pub fn build(folder: &Path) -> Result<(), Error> {
 /// bar is a landmark.
 const ACCESSIBLE: [(&str, &str); 3] = [
     ("<pre>", r#"<pre tabindex="0">"#),
-    (r#"<div class="table-wrapper">"#, r#"<div class="table-wrapper" tabindex="0">"#),
-    (r#"<div id="mdbook-menu-bar" "#, r#"<div id="mdbook-menu-bar" role="banner" "#),
+    (
+        r#"<div class="table-wrapper">"#,
+        r#"<div class="table-wrapper" tabindex="0">"#,
+    ),
+    (
+        r#"<div id="mdbook-menu-bar" "#,
+        r#"<div id="mdbook-menu-bar" role="banner" "#,
+    ),
 ];
 
 fn make_accessible(folder: &Path) -> Result<(), Error> {
@@ -64,16 +73,18 @@ fn make_accessible(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Copies the pages and their pictures, without the files of the tests of the pages.
+/// Copies the pages and their pictures, without the results that the tests of the pages expect.
 fn copy_folder(from: &Path, to: &Path, name: &Path) -> Result<(), Error> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let path = entry?.path();
-        let Some(file) = path.file_name() else { continue };
+        let Some(file) = path.file_name() else {
+            continue;
+        };
         let ending = path.extension().and_then(|it| it.to_str());
         let (to, name) = (to.join(file), name.join(file));
         match (path.is_dir(), ending) {
-            (true, Some("in" | "out")) => {}
+            (true, Some("out")) => {}
             (true, _) => copy_folder(&path, &to, &name)?,
             (false, Some("md")) => fs::write(to, with_links(&fs::read_to_string(&path)?, &name))?,
             (false, _) => drop(fs::copy(&path, to)?),
@@ -109,7 +120,9 @@ fn link(target: &str, page: &Path) -> Option<String> {
         let name = path.to_str()?;
         let renamed = ROOT_PAGES.iter().find(|(file, _)| *file == name);
         let inside = || path.strip_prefix("docs").ok();
-        renamed.map(|it| PathBuf::from(it.1)).or_else(|| inside().map(Into::into))
+        renamed
+            .map(|it| PathBuf::from(it.1))
+            .or_else(|| inside().map(Into::into))
     };
     let Some(to) = in_site(&file) else {
         return Some(format!("{REPOSITORY}/{}{anchor}", file.to_str()?));
@@ -140,11 +153,19 @@ mod tests {
     fn links_lead_into_the_site_or_to_the_repository() {
         let adapted = |text: &str, page: &str| with_links(text, Path::new(page));
         for (page, link, expected) in [
-            ("docs/plots.md", "results.md#the-arena", "results.md#the-arena"),
+            (
+                "docs/plots.md",
+                "results.md#the-arena",
+                "results.md#the-arena",
+            ),
             ("docs/plots.md", "../DESIGN.md#engine", "design.md#engine"),
             ("docs/plots.md", "../README.md", "index.md"),
             ("docs/reference/errors.md", "../service.md", "../service.md"),
-            ("docs/reference/errors.md", "commands.md", "../reference/commands.md"),
+            (
+                "docs/reference/errors.md",
+                "commands.md",
+                "../reference/commands.md",
+            ),
             ("CHANGELOG.md", "docs/plots.md", "plots.md"),
             ("CHANGELOG.md", "https://semver.org/", "https://semver.org/"),
             ("docs/plots.md", "#here", "#here"),
@@ -154,7 +175,10 @@ mod tests {
                 "https://github.com/emab/emab/blob/main/benches/peers/README.md",
             ),
         ] {
-            assert_eq!(adapted(&format!("a [b]({link}) c"), page), format!("a [b]({expected}) c"));
+            assert_eq!(
+                adapted(&format!("a [b]({link}) c"), page),
+                format!("a [b]({expected}) c")
+            );
         }
     }
 }

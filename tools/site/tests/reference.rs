@@ -15,7 +15,10 @@ fn reference_pages_are_current() {
         }
         let committed = fs::read_to_string(&path).unwrap_or_default();
         let name = path.display();
-        assert!(committed == page.text, "{name} is out of date: run `tools/regenerate`");
+        assert!(
+            committed == page.text,
+            "{name} is out of date: run `tools/regenerate`"
+        );
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), pages.len());
 }

@@ -61,7 +61,10 @@ fn standard_error() -> io::Result<File> {
 #[cfg(windows)]
 fn standard_error() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
-    io::stderr().as_handle().try_clone_to_owned().map(File::from)
+    io::stderr()
+        .as_handle()
+        .try_clone_to_owned()
+        .map(File::from)
 }
 
 fn serve_store(args: &Serve, metrics: Metrics, as_json: bool) -> Result<(), CommandError> {

@@ -21,8 +21,18 @@ fn pages() -> Vec<PathBuf> {
         .unwrap()
         .map(|e| e.unwrap().path())
         .collect();
-    pages.extend(fs::read_dir(root.join("docs/reference")).unwrap().map(|e| e.unwrap().path()));
-    for name in ["README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"] {
+    pages.extend(
+        fs::read_dir(root.join("docs/reference"))
+            .unwrap()
+            .map(|e| e.unwrap().path()),
+    );
+    for name in [
+        "README.md",
+        "DESIGN.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+    ] {
         pages.push(root.join(name));
     }
     pages.retain(|page| page.extension().is_some_and(|ending| ending == "md"));

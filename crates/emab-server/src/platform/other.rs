@@ -57,8 +57,12 @@ pub fn times(of: &Metadata) -> [i64; 4] {
 }
 
 fn nanoseconds(time: io::Result<SystemTime>) -> i64 {
-    let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    let since = time
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.map_or(0, |since| {
+        i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+    })
 }
 
 /// Ctrl-C, which ends the service.

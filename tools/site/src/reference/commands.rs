@@ -24,7 +24,12 @@ fn list(out: &mut String, command: &mut Command, name: &str, level: usize) {
     for sub in command.get_subcommands_mut() {
         if sub.get_name() != "help" {
             let name = format!("{name} {}", sub.get_name());
-            list(out, sub, &name, level + usize::from(level == 2 && name.matches(' ').count() > 1));
+            list(
+                out,
+                sub,
+                &name,
+                level + usize::from(level == 2 && name.matches(' ').count() > 1),
+            );
         }
     }
 }

@@ -14,11 +14,19 @@ pub fn page() -> (&'static str, &'static str, String) {
             vec![
                 format!("`{}`", name.unwrap_or(it.name)),
                 json_type(it.kind),
-                if it.serde.contains("default") { "no" } else { "yes" }.into(),
+                if it.serde.contains("default") {
+                    "no"
+                } else {
+                    "yes"
+                }
+                .into(),
                 it.description.into(),
             ]
         };
-        out += &table(&["field", "type", "always", "meaning"], kind.fields.iter().map(row));
+        out += &table(
+            &["field", "type", "always", "meaning"],
+            kind.fields.iter().map(row),
+        );
         out += "\n";
     }
     (

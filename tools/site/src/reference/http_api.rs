@@ -10,7 +10,11 @@ pub fn page() -> (&'static str, &'static str, String) {
     // The description begins with headings of its own level.
     let mut out = text(&api["info"]["description"]).replace("\n# ", "\n## ") + "\n\n";
     for tag in api["tags"].as_array().into_iter().flatten() {
-        out += &format!("## Calls: {}\n\n{}\n\n", text(&tag["name"]), text(&tag["description"]));
+        out += &format!(
+            "## Calls: {}\n\n{}\n\n",
+            text(&tag["name"]),
+            text(&tag["description"])
+        );
         for (path, item) in entries(&api["paths"]) {
             for (method, operation) in entries(item) {
                 if operation["tags"][0] == tag["name"] {
@@ -21,7 +25,10 @@ pub fn page() -> (&'static str, &'static str, String) {
     }
     out += "## Schemas\n\n";
     for (name, schema) in entries(&api["components"]["schemas"]) {
-        out += &format!("### {name} {{#schema-{name}}}\n\n{}\n\n", text(&schema["description"]));
+        out += &format!(
+            "### {name} {{#schema-{name}}}\n\n{}\n\n",
+            text(&schema["description"])
+        );
         out += &match properties(&api, schema) {
             Some(table) => table + "\n",
             None => format!("Type: {}\n\n", kind(&api, schema)),
@@ -44,14 +51,21 @@ fn call(api: &Value, path: &str, method: &str, operation: &Value) -> String {
         let rows = parameters.iter().map(|it| {
             let (name, place) = (text(&it["name"]), text(&it["in"]));
             let about = text(&it["description"]).into();
-            vec![format!("`{name}`"), place.into(), kind(api, &it["schema"]), about]
+            vec![
+                format!("`{name}`"),
+                place.into(),
+                kind(api, &it["schema"]),
+                about,
+            ]
         });
         out += &table(&["parameter", "in", "type", "meaning"], rows);
         out += "\n";
     }
     for (media, content) in entries(&operation["requestBody"]["content"]) {
         out += &format!("Body (`{media}`): {}\n\n", kind(api, &content["schema"]));
-        out += &properties(api, &content["schema"]).map(|it| it + "\n").unwrap_or_default();
+        out += &properties(api, &content["schema"])
+            .map(|it| it + "\n")
+            .unwrap_or_default();
     }
     let (good, errors): (Vec<_>, Vec<_>) =
         entries(&operation["responses"]).partition(|(status, _)| status.starts_with('2'));

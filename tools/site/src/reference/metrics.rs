@@ -14,16 +14,28 @@ pub fn page() -> (&'static str, &'static str, String) {
     let lines: Vec<&str> = text.lines().collect();
     let named = |word: &str| {
         let prefix = format!("# {word} ");
-        let found = lines.iter().filter_map(move |line| line.strip_prefix(&*prefix));
+        let found = lines
+            .iter()
+            .filter_map(move |line| line.strip_prefix(&*prefix));
         let found: Vec<_> = found.filter_map(|rest| rest.split_once(' ')).collect();
         found
     };
     let types = named("TYPE");
     let rows = named("HELP").into_iter().map(|(name, help)| {
-        let kind = types.iter().find(|(of, _)| *of == name).map_or("", |it| it.1);
+        let kind = types
+            .iter()
+            .find(|(of, _)| *of == name)
+            .map_or("", |it| it.1);
         let sample = lines.iter().find(|line| line.starts_with(name));
         vec![
-            format!("`{}`", if kind == "counter" { format!("{name}_total") } else { name.into() }),
+            format!(
+                "`{}`",
+                if kind == "counter" {
+                    format!("{name}_total")
+                } else {
+                    name.into()
+                }
+            ),
             kind.into(),
             sample.map(|line| labels(line)).unwrap_or_default(),
             sentence(help),
@@ -40,9 +52,14 @@ pub fn page() -> (&'static str, &'static str, String) {
 
 /// The names of the labels of a sample, except for that of a bucket.
 fn labels(sample: &str) -> String {
-    let inside = sample.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+    let inside = sample
+        .split_once('{')
+        .and_then(|(_, rest)| rest.split_once('}'));
     let pairs = inside.map_or("", |it| it.0).split(',');
     let names = pairs.filter_map(|pair| Some(pair.split_once('=')?.0));
-    let names: Vec<String> = names.filter(|it| *it != "le").map(|it| format!("`{it}`")).collect();
+    let names: Vec<String> = names
+        .filter(|it| *it != "le")
+        .map(|it| format!("`{it}`"))
+        .collect();
     names.join(", ")
 }

@@ -36,11 +36,18 @@ fn properties(schema: &Value) -> String {
     let rows = all.iter().map(|(name, property)| {
         vec![
             format!("`{name}`"),
-            match property["properties"].is_object() && ["model", "conditions", "learning"].contains(&name.as_str()) {
+            match property["properties"].is_object()
+                && ["model", "conditions", "learning"].contains(&name.as_str())
+            {
                 true => "table, see below".into(),
                 false => kind(property),
             },
-            if required.contains(&name.as_str()) { "yes" } else { "no" }.into(),
+            if required.contains(&name.as_str()) {
+                "yes"
+            } else {
+                "no"
+            }
+            .into(),
             property["description"].as_str().unwrap_or_default().into(),
         ]
     });
@@ -76,8 +83,15 @@ fn kind(schema: &Value) -> String {
         Value::String(kind) => vec![kind.as_str()],
         _ => vec![],
     };
-    let limits = [("minimum", "≥"), ("maximum", "≤"), ("exclusiveMinimum", ">"), ("exclusiveMaximum", "<")];
-    let limits = limits.iter().filter_map(|(key, sign)| Some(format!(" {sign} {}", schema.get(key)?)));
+    let limits = [
+        ("minimum", "≥"),
+        ("maximum", "≤"),
+        ("exclusiveMinimum", ">"),
+        ("exclusiveMaximum", "<"),
+    ];
+    let limits = limits
+        .iter()
+        .filter_map(|(key, sign)| Some(format!(" {sign} {}", schema.get(key)?)));
     let named = names.iter().map(|name| match (*name, &schema["items"]) {
         ("array", items @ Value::Object(_)) => format!("array of {}", kind(items)),
         _ => (*name).to_owned(),
