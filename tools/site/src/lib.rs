@@ -1,6 +1,6 @@
 //! The documentation of emab.
 //!
-//! [`reference`] writes the pages that are derived from the source, [`book`] builds the site with mdBook, and [`manual`] writes
+//! [`mod@reference`] writes the pages that are derived from the source, [`book`] builds the site with mdBook, and [`manual`] writes
 //! manual pages and shell completions. `docs/build` calls them for the site, `./release` for the packages.
 
 #![forbid(unsafe_code)]
