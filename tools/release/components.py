@@ -17,6 +17,7 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
+from cyclonedx.model import HashAlgorithm, HashType
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.model.license import LicenseExpression
@@ -33,6 +34,19 @@ BUNDLED: dict[str, list[Path | str]] = {
     "kuva": [Path(__file__).with_name("DejaVu-LICENSE")],
     "libmimalloc-sys": ["c_src/mimalloc/*/LICENSE"],
 }
+
+# Sources in C that crates contain: the crate, the header with the version, the version in it, the name for scanners of
+# vulnerabilities, and the licence.
+SOURCES = [
+    ("libsqlite3-sys", "sqlite3/sqlite3.h", r'#define SQLITE_VERSION +"([0-9.]+)"', "sqlite", "blessing"),
+    (
+        "libmimalloc-sys",
+        "c_src/mimalloc/v2/include/mimalloc.h",
+        r"#define MI_MALLOC_VERSION +([0-9]+)",
+        "mimalloc",
+        "MIT",
+    ),
+]
 
 Package = dict[str, Any]
 
@@ -67,7 +81,7 @@ def licences(packages: list[Package]) -> str:
     rows, silent = [], []
     for package in packages:
         name = f"{package['name']} {package['version']}"
-        rows.append(f"{name:<40} {package['license']}")
+        rows.append(f"{name:<40} {package['license'].replace('/', ' OR ')}")
         folder = Path(package["manifest_path"]).parent
         files = sorted(path for path in folder.iterdir() if LICENCE.match(path.name) and path.is_file())
         for bundled in BUNDLED.get(package["name"], []):
@@ -93,20 +107,46 @@ def licences(packages: list[Package]) -> str:
 
 def bill_of_materials(packages: dict[str, Package], needs: dict[str, list[str]], version: str) -> str:
     """Return the CycloneDX document; fails if it is not valid."""
+    lock = Path("Cargo.lock").read_text(encoding="utf-8")
+    entry = r'name = "(.+)"\nversion = "(.+)"\nsource = ".+"\nchecksum = "(.+)"'
+    sums = {(name, of): checksum for name, of, checksum in re.findall(entry, lock)}
     components = {}
     for key, package in packages.items():
-        url = PackageURL("cargo", None, package["name"], package["version"])
+        name, of = package["name"], package["version"]
+        url = PackageURL("cargo", None, name, of)
         expression = (package["license"] or "").replace("/", " OR ")
         components[key] = Component(
             type=ComponentType.LIBRARY,
-            name=package["name"],
-            version=package["version"],
+            name=name,
+            version=of,
             description=package["description"],
             licenses=[LicenseExpression(expression)] if expression else [],
             purl=url,
             bom_ref=str(url),
+            hashes=[HashType(alg=HashAlgorithm.SHA_256, content=sums[name, of])] if (name, of) in sums else [],
         )
-    product = Component(type=ComponentType.APPLICATION, name="emab", version=version, bom_ref=f"emab@{version}")
+    for crate, header, pattern, name, licence in SOURCES:
+        package = next(it for it in packages.values() if it["name"] == crate)
+        text = (Path(package["manifest_path"]).parent / header).read_text(encoding="utf-8", errors="replace")
+        found = re.search(pattern, text)
+        if not found:
+            raise SystemExit(f"{header} of {crate} has no version")
+        components[crate + " source"] = Component(
+            type=ComponentType.LIBRARY,
+            name=name,
+            version=found[1],
+            description=f"C sources in the crate {crate}",
+            licenses=[LicenseExpression(licence)],
+            cpe=f"cpe:2.3:a:{name}:{name}:{found[1]}:*:*:*:*:*:*:*",
+            bom_ref=f"{name}@{found[1]}",
+        )
+    product = Component(
+        type=ComponentType.APPLICATION,
+        name="emab",
+        version=version,
+        licenses=[LicenseExpression("MIT OR Apache-2.0")],
+        bom_ref=f"emab@{version}",
+    )
     bom = Bom(components=components.values(), serial_number=uuid.uuid5(uuid.NAMESPACE_URL, f"emab@{version}"))
     bom.metadata.component = product
     bom.metadata.timestamp = datetime.fromtimestamp(int(environ.get("SOURCE_DATE_EPOCH", "0")), timezone.utc)

@@ -19,11 +19,17 @@ mod plot;
 pub use self::plot::{Band, Plot};
 use crate::error::CommandError;
 
+/// What `--version` prints: `./release` adds the commit.
+const VERSION: &str = match option_env!("EMAB_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// Episodic multi-armed bandits: FeedBAL, the benchmark and comparison algorithms, on any problem.
 #[derive(Parser)]
 #[command(
     name = "emab",
-    version,
+    version = VERSION,
     max_term_width = 100,
     arg_required_else_help = true
 )]

@@ -87,7 +87,9 @@ fn copy_folder(from: &Path, to: &Path, name: &Path) -> Result<(), Error> {
             (true, Some("out")) => {}
             (true, _) => copy_folder(&path, &to, &name)?,
             (false, Some("md")) => fs::write(to, with_links(&fs::read_to_string(&path)?, &name))?,
-            (false, _) => drop(fs::copy(&path, to)?),
+            (false, Some(_)) => drop(fs::copy(&path, to)?),
+            // Scripts.
+            (false, None) => {}
         }
     }
     Ok(())
@@ -95,7 +97,11 @@ fn copy_folder(from: &Path, to: &Path, name: &Path) -> Result<(), Error> {
 
 /// The text of a page with its links adapted to the site. `page` is its path in the repository.
 fn with_links(text: &str, page: &Path) -> String {
-    let text = text.replace("```jsonl", "```json"); // the name that the highlighter knows
+    // The name that the highlighter knows, and the notation of the tests for what varies and for exit codes.
+    let text = text.replace("```jsonl", "```json").replace("[..]", "…");
+    let text = text
+        .replace("\n? 1\n", "\n(exit code 1)\n")
+        .replace("\n? 2\n", "\n(exit code 2)\n");
     let mut parts = text.split("](");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -33,7 +33,7 @@ pub fn page() -> (&'static str, &'static str, String) {
         "Event types",
         "The log of a study is a list of events, one line of JSON each, in the order of `seq`. Besides `kind` and `data`, which are listed here, \
          every event has `seq`, `at` (the time), `by` (the id of the token), `person`, `salt` and `previous` (the hash of the event before \
-         it). [Audit](../audit.md) says how the log is verified, [upgrading](../upgrading.md) which version of the rules added what. \
+         it). Calls and exports add its own `hash`, the SHA-256 of the line without it. [Audit](../audit.md) says how the log is verified, [upgrading](../upgrading.md) which version of the rules added what. \
          Fields that are not always present are left out where they have no value.",
         out,
     )

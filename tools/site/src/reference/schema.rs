@@ -89,13 +89,13 @@ fn kind(schema: &Value) -> String {
         ("exclusiveMinimum", ">"),
         ("exclusiveMaximum", "<"),
     ];
-    let limits = limits
-        .iter()
-        .filter_map(|(key, sign)| Some(format!(" {sign} {}", schema.get(key)?)));
+    let limit = |(key, sign): &(&str, &str)| Some(format!(" {sign} {}", schema.get(key)?));
+    let limits: String = limits.iter().filter_map(limit).collect();
     let named = names.iter().map(|name| match (*name, &schema["items"]) {
         ("array", items @ Value::Object(_)) => format!("array of {}", kind(items)),
+        ("integer" | "number", _) => format!("{name}{limits}"),
         _ => (*name).to_owned(),
     });
     let named: Vec<String> = named.collect();
-    named.join(" or ") + &limits.collect::<String>()
+    named.join(" or ")
 }
