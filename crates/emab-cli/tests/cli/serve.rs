@@ -112,6 +112,19 @@ fn until(log: &mut BufReader<ChildStderr>, text: &str) -> String {
     }
 }
 
+/// Where standard output becomes a log, no secret is printed; a token that is made later is valid at once.
+#[test]
+fn no_admin_token_is_created_where_none_is_wanted() {
+    let dir = TestDir::new();
+    let mut service = Service::start(&dir, "--no-admin-token");
+    assert_eq!(service.token, "");
+    assert!(service.call("GET", "/v1/studies", "").contains(" 401 "));
+    let (secret, _) = said(&dir.call("token new admin --role admin --tokens @/tokens.json"));
+    service.token = secret.trim().into();
+    assert!(service.call("GET", "/v1/studies", "").contains(" 200 "));
+    assert!(service.stop().success());
+}
+
 #[test]
 fn an_unread_log_does_not_stop_the_service() {
     let dir = TestDir::new();
