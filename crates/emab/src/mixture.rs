@@ -14,8 +14,15 @@
 //! Theorem 1). docs/theory.md has the proofs.
 
 /// The mixture; `rho` is about the number of observations for which the bound is tightest.
+///
+/// ```
+/// use emab::stats::Mixture;
+/// // One mean of 100 observations of variance proxy 1/4, at all times with probability 0.95.
+/// let mut mixture = Mixture::new(10.0, (1.0_f64 / 0.05).ln());
+/// assert!((mixture.width(0.25, 100) - 0.1519).abs() < 1e-4);
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Mixture {
+pub struct Mixture {
     rho: f64,
     /// `log(1/delta)` of each bound.
     log: f64,
@@ -28,7 +35,7 @@ const MOST: usize = 1 << 20;
 
 impl Mixture {
     /// For bounds that each fail with probability `exp(-log)` at most.
-    pub(crate) fn new(rho: f64, log: f64) -> Mixture {
+    pub fn new(rho: f64, log: f64) -> Mixture {
         Mixture {
             rho,
             log,
@@ -65,20 +72,20 @@ impl Mixture {
 
     /// `v (n + rho) / n^2`: what a mean of `n` terms adds to the first factor, at weight 1.
     #[inline]
-    pub(crate) fn spread(&self, proxy: f64, n: u64) -> f64 {
+    pub fn spread(&self, proxy: f64, n: u64) -> f64 {
         let n = n as f64;
         proxy * (n + self.rho) / (n * n)
     }
 
     /// The bound from the sum of the spreads and the sum of the logarithms.
     #[inline]
-    pub(crate) fn bound(&self, spreads: f64, logs: f64) -> f64 {
+    pub fn bound(&self, spreads: f64, logs: f64) -> f64 {
         (spreads * (2.0 * self.log + logs)).sqrt()
     }
 
     /// The width of a mean of `n` terms; infinite for 0.
     #[inline]
-    pub(crate) fn width(&mut self, proxy: f64, n: u64) -> f64 {
+    pub fn width(&mut self, proxy: f64, n: u64) -> f64 {
         if n == 0 {
             return f64::INFINITY;
         }

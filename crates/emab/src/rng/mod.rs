@@ -1,8 +1,10 @@
 //! Random numbers that depend on (seed, run, role) alone: general streams, and blocks of draws for the steps of a run.
 
+mod dirichlet;
 mod draws;
 mod stream;
 
+pub use dirichlet::dirichlet;
 pub use draws::{Block, Draws};
 pub use stream::{Role, Stream, ziggurat};
 

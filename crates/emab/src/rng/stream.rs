@@ -33,6 +33,8 @@ pub enum Role {
     Start = 9,
     /// Costs and rewards that stay unknown.
     Missing = 10,
+    /// Models drawn from a posterior.
+    Posterior = 11,
 }
 
 /// A random stream.

@@ -6,6 +6,7 @@ mod exact;
 mod interval;
 mod sample;
 
+pub use crate::mixture::Mixture;
 pub use change::{FrequencyChange, MeanChange};
 pub use confidence_sequence::ConfidenceSequence;
 pub use exact::{ExactSum, Moments};

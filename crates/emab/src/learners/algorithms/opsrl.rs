@@ -26,8 +26,9 @@
 
 use super::prelude::*;
 use crate::learners::support::tabular::{
-    LEAST, MOST, PRIOR_SD, Plan, Priors, REVEAL, SIGMA2, Tabular, dirichlet, prior_sd,
+    LEAST, MOST, PRIOR_SD, Plan, Priors, REVEAL, SIGMA2, Tabular, prior_sd,
 };
+use crate::rng::dirichlet;
 
 pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     name: "opsrl",
