@@ -58,7 +58,7 @@ impl<W: Write> CsvRows<W> {
     }
 }
 
-fn may_be_formula(text: &str) -> bool {
+pub(crate) fn may_be_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r', '\''])
 }
 

@@ -1,4 +1,4 @@
-//! Writes tables as CSV and Parquet, row by row, in bounded memory.
+//! Writes and reads tables as CSV and Parquet, row by row; writing takes bounded memory.
 //!
 //! ```
 //! use emab_tables::{Cell, Format, Kind, TableWriter};
@@ -13,6 +13,7 @@
 
 mod csv;
 mod parquet;
+mod read;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -20,6 +21,7 @@ use std::io::{self, Write};
 use thiserror::Error;
 
 pub use csv::in_quotes;
+pub use read::{read_csv, read_parquet};
 
 /// The form of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,15 +84,18 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Why a table cannot be written.
+/// Why a table cannot be written or read.
 #[derive(Debug, Error)]
 pub enum TableError {
-    /// The output failed.
+    /// The output or the input failed.
     #[error("the table cannot be written: {0}")]
     Output(#[from] io::Error),
     /// The Parquet library failed.
     #[error("the table cannot be written as Parquet: {0}")]
     Parquet(#[from] ::parquet::errors::ParquetError),
+    /// The input is not a table.
+    #[error("the table cannot be read: {0}")]
+    Input(String),
     /// A row does not have the columns of the table.
     #[error("row {row} does not have the columns of the table: {what}")]
     Row {
