@@ -5,9 +5,9 @@ use std::io::Write;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::entry::json_error_text;
 use super::{SavedLearner, SavedLearnerError, write_line};
 use crate::json::{LenientU64, full_u64};
+use crate::past_episode::json_error_text;
 use emab_problem::{Format, ProblemFile};
 
 /// Version of the format.

@@ -7,7 +7,6 @@
 
 mod entry;
 mod header;
-mod line_reader;
 
 use std::collections::HashSet;
 use std::io::{BufRead, Write};
@@ -17,8 +16,9 @@ use emab::{Episode, Learner, Role, Stream};
 use serde::Serialize;
 use thiserror::Error;
 
-use self::entry::{EpisodeLine, NameIndex, QueryLine};
-use self::line_reader::LineReader;
+use self::entry::QueryLine;
+use crate::line_reader::LineReader;
+use crate::past_episode::{NameIndex, write_past_episode};
 use crate::validate::{first_state, states_of};
 use emab_problem::{ProblemFile, ReadError};
 
@@ -147,7 +147,7 @@ impl SavedLearner {
                 SavedEntry::Episode(episode) => {
                     states_of(spec, first_state(spec, episode), episode).map_err(invalid)?;
                     id += 1;
-                    write_line(out, &EpisodeLine::new(spec, id, episode))?;
+                    write_past_episode(out, spec, ("learned", id), episode)?;
                 }
             }
         }

@@ -2,13 +2,13 @@
 
 use std::io::{BufRead, Read};
 
-use super::SavedLearnerError;
+use crate::saved_learner::SavedLearnerError;
 
 /// Longest line: a problem with large tables fits.
 const MAX_LINE: u64 = 256 << 20;
 
 /// Reads a file line by line.
-pub(super) struct LineReader<R> {
+pub(crate) struct LineReader<R> {
     from: R,
     bytes: Vec<u8>,
     number: usize,
@@ -16,7 +16,7 @@ pub(super) struct LineReader<R> {
 }
 
 impl<R: BufRead> LineReader<R> {
-    pub(super) fn new(from: R) -> LineReader<R> {
+    pub(crate) fn new(from: R) -> LineReader<R> {
         LineReader {
             from,
             bytes: Vec::new(),
@@ -26,7 +26,7 @@ impl<R: BufRead> LineReader<R> {
     }
 
     /// The next line that is not blank, with its number (from 1).
-    pub(super) fn next(&mut self) -> Result<Option<(usize, &str)>, SavedLearnerError> {
+    pub(crate) fn next(&mut self) -> Result<Option<(usize, &str)>, SavedLearnerError> {
         loop {
             self.bytes.clear();
             let mut line = (&mut self.from).take(self.max_line + 1);
