@@ -17,9 +17,17 @@ pub struct NewFile {
 impl NewFile {
     /// Creates the file, empty, so that no other program does. Fails if it exists, unless `force` is set.
     pub fn reserve(path: &Path, force: bool) -> Result<NewFile, FolderError> {
-        if path.is_dir() {
-            let error = io::Error::new(io::ErrorKind::IsADirectory, "it is a folder");
-            return Err(not_written(path)(error).into());
+        let what = match path.metadata().map(|found| found.file_type()) {
+            Ok(found) if found.is_dir() => Some((io::ErrorKind::IsADirectory, "it is a folder")),
+            // The new file would take the place of a device such as /dev/null.
+            Ok(found) if !found.is_file() => Some((
+                io::ErrorKind::InvalidInput,
+                "it is a device or a pipe, not a file",
+            )),
+            _ => None,
+        };
+        if let Some((kind, what)) = what {
+            return Err(not_written(path)(io::Error::new(kind, what)).into());
         }
         let created = OpenOptions::new().write(true).create_new(true).open(path);
         let created = match created {
@@ -101,4 +109,16 @@ pub fn write_file(path: &Path, content: &[u8], force: bool) -> Result<bool, Fold
         Ok((out, ()))
     })
     .map(|()| true)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_never_replaced() {
+        let error = NewFile::reserve(Path::new("/dev/null"), true).err();
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("it is a device or a pipe"), "{error}");
+    }
 }
