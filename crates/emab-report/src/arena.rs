@@ -78,8 +78,52 @@ pub fn arena_text(result: &ArenaResult, width: usize) -> String {
             summary_text(&tallied, pairs.is_some(), width),
             ratios_text(&tallied, width)
         );
+        if let Some(model) = drawn_model(result) {
+            text += &format!("\n{}\n", models_text(model, &tallied, width));
+        }
     }
     text
+}
+
+/// The model that all problems are draws of: `emab fit --draws` names them by it.
+fn drawn_model(result: &ArenaResult) -> Option<&str> {
+    let stem = |problem: &'_ ArenaProblem| -> Option<usize> {
+        let name = &problem.ground.problem;
+        let (stem, number) = name.rsplit_once(", draw ")?;
+        number.parse::<u64>().is_ok().then_some(stem.len())
+    };
+    let first = result.problems.first()?;
+    let model = &first.ground.problem[..stem(first)?];
+    let same = |problem: &ArenaProblem| {
+        stem(problem) == Some(model.len()) && problem.ground.problem.starts_with(model)
+    };
+    result.problems.iter().all(same).then_some(model)
+}
+
+/// What each learner is expected to lose, and loses at most, on plausible models.
+fn models_text(model: &str, tallied: &[ArenaSummary], width: usize) -> String {
+    let row = |one: &ArenaSummary| {
+        let regret = one.regret.as_ref()?;
+        Some(vec![
+            one.label.clone(),
+            format!("{} of {}", one.best, one.played),
+            confidence(regret.over.mean, regret.over.stderr, one.played),
+            number(regret.worst),
+            regret.worst_problem.clone(),
+        ])
+    };
+    let rows: Vec<Vec<String>> = tallied.iter().filter_map(row).collect();
+    let header = [
+        "learner",
+        "wins in",
+        "expected regret (95 %)",
+        "worst",
+        "in",
+    ];
+    format!(
+        "Over the plausible models of {model}:\n{}",
+        table(&header, &rows, width)
+    )
 }
 
 /// A header and rows.

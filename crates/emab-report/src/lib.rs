@@ -9,6 +9,7 @@ mod claim;
 mod csv_parquet;
 mod document;
 mod guarantee;
+mod logs;
 mod mdp;
 mod npz;
 mod plot;
@@ -25,6 +26,7 @@ pub use claim::{Claim, Verdict, claims_table};
 pub use csv_parquet::{table_csv, table_parquet};
 pub use document::{Block, Document, STYLE, figure, html_page, inline};
 pub use guarantee::{guarantees_table, percent};
+pub use logs::{evaluation_text, plan_text, replay_text};
 pub use mdp::{TooLarge, mdp_document, mdp_npz, mdp_table};
 pub use plot::{
     AxisRange, HeatAxis, HeatCell, HeatMap, LegendPlace, Picture, PlotError, PlotOptions, Series,

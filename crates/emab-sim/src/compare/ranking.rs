@@ -9,7 +9,7 @@ use super::halves::Halves;
 use super::ratios::{loss_ratio, regret_ratio};
 use crate::results::{
     ArenaCellResult, ArenaEntry, ArenaPairs, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
-    ExcludedLearner, LearnerPair, Measured, PairVerdict, REFERENCE, Ranking,
+    ExcludedLearner, LearnerPair, Measured, PairVerdict, REFERENCE, Ranking, RegretOverProblems,
 };
 
 /// Relative differences below this are rounding.
@@ -166,6 +166,22 @@ pub(super) fn ratio(one: &[f64], other: &[f64], gap: f64) -> Option<Measured> {
     (mean.is_finite() && stderr.is_finite()).then_some(Measured { mean, stderr })
 }
 
+/// The regret of a learner over the problems that it was played on.
+fn regret_over(problems: &[ArenaProblem], label: &str) -> Option<RegretOverProblems> {
+    let entry = |problem: &ArenaProblem| {
+        let entry = problem.learners.iter().find(|entry| entry.label == label)?;
+        Some((entry.regret.mean, problem.ground.problem.clone()))
+    };
+    let played: Vec<(f64, String)> = problems.iter().filter_map(entry).collect();
+    let over = Measured::of(played.iter().map(|(regret, _)| *regret));
+    let (worst, worst_problem) = played.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(RegretOverProblems {
+        over,
+        worst,
+        worst_problem,
+    })
+}
+
 impl ArenaResult {
     /// A summary of every learner over all problems: learners that see only episodes by mean rank, then the others.
     pub fn tallied(&self) -> Vec<ArenaSummary> {
@@ -203,6 +219,7 @@ impl ArenaResult {
             tallied.place /= tallied.played as f64;
             tallied.regret_ratio = regret_ratio(&self.problems, &tallied.label);
             tallied.loss_ratio = loss_ratio(&self.problems, &tallied.label);
+            tallied.regret = regret_over(&self.problems, &tallied.label);
         }
         all.sort_by(|a, b| {
             let informed = a.informed.cmp(&b.informed);

@@ -263,6 +263,21 @@ pub struct ArenaSummary {
     pub regret_ratio: Option<RegretRatio>,
     /// Its loss against the optimal policy divided by FeedBAL's.
     pub loss_ratio: Option<LossRatio>,
+    /// Its regret against the benchmark over the problems; none in files of earlier versions.
+    #[serde(default)]
+    pub regret: Option<RegretOverProblems>,
+}
+
+/// The regret of a learner against the benchmark over all problems, which is an expectation if they are draws from a posterior.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RegretOverProblems {
+    /// The mean over the problems, and its standard error.
+    #[serde(flatten)]
+    pub over: Measured,
+    /// The largest.
+    pub worst: f64,
+    /// The problem that has it.
+    pub worst_problem: String,
 }
 
 /// A number with its 95 % interval.

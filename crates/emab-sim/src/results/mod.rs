@@ -10,7 +10,8 @@ mod run;
 
 pub use arena::{
     ArenaCellResult, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
-    ExcludedLearner, Interval, LossRatio, Measured, REFERENCE, Ranking, RegretRatio,
+    ExcludedLearner, Interval, LossRatio, Measured, REFERENCE, Ranking, RegretOverProblems,
+    RegretRatio,
 };
 pub use column::{Column, Values};
 pub use guarantee::{Guarantee, GuaranteeVerdict, Power, ViolationCount};
