@@ -9,7 +9,7 @@ use emab_harness::attacks::{
     Disturb, FailClosed, Forge, LogPipe, Noisy, Protocol, Tamper, WalTail, Worlds,
 };
 use emab_harness::scenarios::{
-    Bench, Clock, Crash, DiskFull, Drift, Large, Outage, Pages, Soak, Story,
+    Bench, Clock, Crash, DiskFull, Drift, Large, Logs, Outage, Pages, Soak, Story,
 };
 use emab_harness::serve::Serve;
 
@@ -30,6 +30,7 @@ enum Command {
     Clock(Clock),
     Bench(Bench),
     Large(Large),
+    Logs(Logs),
     Pages(Pages),
     Soak(Soak),
     Story(Story),
@@ -87,6 +88,7 @@ fn run(command: Command) -> Result<u64, emab_harness::Error> {
         }
         Command::Bench(bench) => ("bench", bench.run()?),
         Command::Large(large) => ("large", large.run()?),
+        Command::Logs(logs) => ("logs", logs.run()?),
         Command::Pages(pages) => ("pages", pages.run()?),
         Command::Story(story) => ("story", story.run()?),
         Command::Soak(soak) => ("soak", soak.run()?),

@@ -10,13 +10,16 @@
 //! - [`health`]: what people who run a study have to know; [`drift`] reads its episodes for the test of drift.
 //! - [`policy_map`]: the recommendations of a study and what they rest on; [`progress`]: what its log shows over time.
 //! - [`tables`]: episodes, decisions and estimates as CSV and Parquet.
+//! - [`decision_log`]: the log as decisions that can be replayed, evaluated and fitted, [`log_source`]: from any place; [`evaluation`]: the value of the current policies.
 //! - [`import`], [`export`]: studies and past episodes as newline-delimited JSON.
 
 pub mod audit;
 pub mod audits;
 pub mod checkpoint;
+pub mod decision_log;
 pub mod drift;
 pub mod error;
+pub mod evaluation;
 pub mod execute_command;
 pub mod export;
 pub mod fair_queue;
@@ -24,6 +27,7 @@ pub mod health;
 pub mod import;
 pub mod load;
 pub mod loader;
+pub mod log_source;
 pub mod metrics;
 pub mod permits;
 pub mod policy_map;

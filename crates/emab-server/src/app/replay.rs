@@ -18,7 +18,8 @@ pub const CHANGED: &str = "its hash does not match its line: one of them was cha
 pub struct Replay {
     /// The study after the last event; none before the first.
     pub state: Option<StudyState>,
-    pub episodes: HashMap<String, EpisodeRecord>,
+    /// By name; boxed, so that a long log does not copy them as the map grows.
+    pub episodes: HashMap<String, Box<EpisodeRecord>>,
     /// The learned episodes, by position.
     pub learned: Vec<Vec<u8>>,
 }
@@ -39,7 +40,7 @@ impl Replay {
     /// Rejects an event that the service never wrote, whatever the rules of the study allow.
     pub fn check_strictly(&self, record: &Record) -> Result<(), String> {
         let event = read_intact(record)?;
-        let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
+        let episode = self.episode_of(&event);
         let Some(state) = &self.state else {
             return Ok(());
         };
@@ -84,13 +85,11 @@ impl Replay {
     /// Applies an event without recomputing its decision.
     pub fn pass(&mut self, event: &Event, hash: &str) -> Result<(), String> {
         self.begin(event)?;
+        let episode = self.episode_of(event).cloned();
         let Some(state) = &mut self.state else {
             return Err("the study was not created before it".into());
         };
-        let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
-        let advance = state
-            .advance(event, hash, episode.cloned())
-            .map_err(detail)?;
+        let advance = state.advance(event, hash, episode).map_err(detail)?;
         if let Some((position, episode)) = advance.learned {
             let bytes = pack(&episode);
             match self.learned.get_mut(position as usize) {
@@ -99,9 +98,15 @@ impl Replay {
             }
         }
         if let Some(episode) = advance.episode {
-            self.episodes.insert(episode.id.clone(), episode);
+            self.episodes.insert(episode.id.clone(), episode.into());
         }
         Ok(())
+    }
+
+    /// The episode of an event, as it is before it.
+    fn episode_of(&self, event: &Event) -> Option<&EpisodeRecord> {
+        let id = event.kind.episode()?;
+        self.episodes.get(id).map(|it| &**it)
     }
 
     fn begin(&mut self, event: &Event) -> Result<(), String> {
@@ -119,7 +124,8 @@ impl Replay {
             return Ok(None);
         }
         self.refresh()?;
-        let episode = event.kind.episode().and_then(|id| self.episodes.get(id));
+        let id = event.kind.episode();
+        let episode = id.and_then(|id| self.episodes.get(id)).map(|it| &**it);
         let Some(state) = &mut self.state else {
             return Ok(None);
         };
@@ -144,7 +150,7 @@ impl Replay {
     /// The episodes, in the order of their names.
     pub fn episodes_in_order(&self) -> BTreeMap<&str, &EpisodeRecord> {
         let episodes = self.episodes.iter();
-        episodes.map(|(id, episode)| (&**id, episode)).collect()
+        episodes.map(|(id, episode)| (&**id, &**episode)).collect()
     }
 }
 

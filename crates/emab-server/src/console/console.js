@@ -188,6 +188,8 @@ document.addEventListener("submit", (event) => {
   const form = event.target;
   // A field named `action` hides the property. Signing in and out changes cookies, and files are sent by the browser.
   const [method, action] = ["method", "action"].map((name) => form.getAttribute(name));
+  // A stream that connects after its session has ended would be answered with an error.
+  if (/sign-out$/.test(action)) stream?.close();
   if (method !== "post" || form.hasAttribute("enctype") || /sign-(in|out)$/.test(action)) return;
   event.preventDefault();
   send(form, event.submitter);

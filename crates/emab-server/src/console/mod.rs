@@ -16,6 +16,7 @@ mod audit;
 mod case;
 mod cases;
 mod error_page;
+mod evaluation;
 mod event_words;
 mod form;
 mod layout;
@@ -30,6 +31,7 @@ mod studies;
 mod study;
 mod updates;
 mod visit;
+mod waiting;
 mod words;
 
 use axum::middleware;
@@ -92,6 +94,7 @@ fn routes() -> Router<App> {
         .route("/studies/{study}/policy", get(policy::page))
         .route("/studies/{study}/policy/print", get(policy::print))
         .route("/studies/{study}/progress", get(progress::page))
+        .route("/studies/{study}/evaluation", get(evaluation::page))
         .route("/studies/{study}/log", get(log::page))
         .route("/studies/{study}/log/{seq}", get(log::event))
         .route("/studies/{study}/audit", post(audit::start))

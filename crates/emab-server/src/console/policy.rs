@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::time::Duration;
 
 use maud::{Markup, html};
 
 use super::layout::{AsOf, Page, Tab, time};
 use super::visit::{PageResult, Visit};
+use super::waiting::{WAIT, in_time, loading};
 use super::words::{amount, counted, text};
-use crate::app::ServiceError;
 use crate::app::policy_map::{Basis, PolicyMap, changes, last_event_before};
 use crate::domain::json::short;
 use crate::domain::{Head, PolicyChoice, PolicyTable, Rejection};
@@ -24,8 +23,6 @@ const STATES: usize = 60;
 const ROWS: usize = 200;
 /// The longest log that is replayed for an earlier policy: that takes seconds.
 const REPLAYED: u64 = 200_000;
-/// How long a page waits for the state of a study, less than the time limit of a request.
-const WAIT: Duration = Duration::from_secs(25);
 
 pub async fn page(visit: Visit<String>) -> PageResult {
     let study = &visit.path;
@@ -79,23 +76,6 @@ pub async fn page(visit: Visit<String>) -> PageResult {
 
 fn show(visit: &Visit<String>, as_of: AsOf, content: &Markup) -> axum::response::Response {
     Page::of_study("Policy map", &visit.path, Tab::Policy, as_of).show(visit, content)
-}
-
-/// The result of a read, or none if it takes too long. It goes on in the background.
-async fn in_time<T>(
-    read: impl Future<Output = Result<T, ServiceError>>,
-) -> Result<Option<T>, ApiError> {
-    let read = tokio::time::timeout(WAIT, read).await;
-    Ok(read.ok().transpose()?)
-}
-
-fn loading() -> Markup {
-    html! {
-        p.notice role="status" data-reload="10" {
-            "The state of this study is being computed from its log, which takes long for the first time. It goes on in the background: "
-            "reload this page in some seconds."
-        }
-    }
 }
 
 /// The policy as a page to print.

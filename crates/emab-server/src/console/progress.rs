@@ -29,6 +29,7 @@ pub async fn page(visit: Visit<String>) -> PageResult {
     let content = html! {
         (how(&progress))
         (gains(&progress))
+        @if shadows { p { a href="evaluation" { "Evaluation" } ": what a case would gain if all cases followed what the learners recommend now." } }
         (overrides(&progress))
         @if shadows { (agreement(&visit, &progress)) }
         (certificates(&progress))

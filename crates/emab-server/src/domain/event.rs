@@ -14,8 +14,19 @@ impl Record {
     /// Parses the line. A line with the same values in other bytes, or with more fields, is rejected.
     pub fn read(&self) -> Result<Event, NotAnEvent> {
         let wrong = |error: serde_json::Error| NotAnEvent(json_error(&error, "the event"));
+        let event = self.read_leniently()?;
+        if event.text().map_err(wrong)? == self.text {
+            return Ok(event);
+        }
+        let what = "it is not written as this service writes";
+        Err(NotAnEvent(what.into()))
+    }
+
+    /// Parses the line, also if it is written otherwise than this service writes.
+    pub fn read_leniently(&self) -> Result<Event, NotAnEvent> {
+        let wrong = |error: serde_json::Error| NotAnEvent(json_error(&error, "the event"));
         let envelope: Envelope<'_> = serde_json::from_str(&self.text).map_err(wrong)?;
-        let event = Event {
+        Ok(Event {
             seq: envelope.seq,
             at: envelope.at.into_owned(),
             by: envelope.by.into_owned(),
@@ -23,12 +34,7 @@ impl Record {
             previous: envelope.previous.into_owned(),
             salt: envelope.salt.map(Cow::into_owned),
             kind: EventKind::read(&envelope.kind, envelope.data).map_err(wrong)?,
-        };
-        if event.text().map_err(wrong)? == self.text {
-            return Ok(event);
-        }
-        let what = "it is not written as this service writes";
-        Err(NotAnEvent(what.into()))
+        })
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use emab::Spec;
 use emab::input::{did_you_mean, nearest};
 use emab::learners::{LearnerConfig, LearnerDefaults};
+use emab::{Action, Spec};
 use emab_problem::document::FIELDS;
 use emab_problem::{Format, OutcomeRange, ProblemFile, json_error};
 pub use emab_problem::{NAME_RULE, is_name};
@@ -538,6 +538,21 @@ impl Study {
             return Err(Rejection::not_possible(what).at("/action"));
         }
         find(name, &self.actions, self.spec.actions(), "action")
+    }
+
+    /// The action of a recorded name, `stop` included; none if the study has no such action.
+    pub fn action_of(&self, name: &str) -> Option<Action> {
+        match name {
+            "stop" => Some(Action::Stop),
+            name => self.actions.get(name).copied().map(Action::Continue),
+        }
+    }
+
+    /// The problem in its specification, as JSON.
+    pub fn problem_json(&self) -> Result<String, Rejection> {
+        let fields: Fields = serde_json::from_str(&self.canonical).map_err(internal)?;
+        let problem = fields.get("problem").map(|it| it.get().to_owned());
+        problem.ok_or_else(|| Rejection::internal("the specification has no `problem`"))
     }
 
     /// The first value outside the stated range: its JSON pointer, and the fault.

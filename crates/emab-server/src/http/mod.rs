@@ -11,6 +11,7 @@ mod checkpoint;
 pub mod docs_page;
 mod episodes;
 pub mod error;
+mod evaluation;
 pub(crate) mod events;
 mod health;
 mod import;
@@ -179,6 +180,7 @@ fn api_routes() -> Routes {
         .with(routes!(studies::estimates))
         .with(routes!(studies::policy))
         .with(routes!(health::health))
+        .with(routes!(evaluation::evaluation))
         .with(routes!(tables::decisions))
         .with(routes!(tables::codebook))
         .with(routes!(episodes::open))

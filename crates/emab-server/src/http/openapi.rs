@@ -237,7 +237,10 @@ fn errors(path: &str, method: &str, operation: &mut Value) {
         (path.contains('{'), &[404]),
         (negotiated, &[406]),
         (writes, &[408, 409, 413, 415, 422]),
-        (path.ends_with("/estimates"), &[422]),
+        (
+            path.ends_with("/estimates") || path.ends_with("/evaluation"),
+            &[422],
+        ),
     ];
     let applicable = cases.into_iter().filter(|(applies, _)| *applies);
     for &status in applicable.flat_map(|(_, statuses)| statuses) {

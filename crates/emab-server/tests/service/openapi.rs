@@ -42,6 +42,7 @@ async fn the_paths_are_pinned() {
         "GET /v1/studies/{study}/episodes/{episode}",
         "GET /v1/studies/{study}/episodes/{episode}/decisions/{step}:replay",
         "GET /v1/studies/{study}/estimates",
+        "GET /v1/studies/{study}/evaluation",
         "GET /v1/studies/{study}/events",
         "GET /v1/studies/{study}/health",
         "GET /v1/studies/{study}/policy",

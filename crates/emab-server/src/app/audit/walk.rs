@@ -248,6 +248,7 @@ impl<'a> Walk<'a> {
                 if let Some(state) = &self.replay.state {
                     let episode = event.kind.episode();
                     let episode = episode.and_then(|id| self.replay.episodes.get(id));
+                    let episode = episode.map(|it| &**it);
                     fallbacks::collect(&mut self.claims, &event.kind, &state.study, episode);
                 }
                 let Some((episode, step, text)) = event.decision() else {

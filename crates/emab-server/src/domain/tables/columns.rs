@@ -36,7 +36,10 @@ fn by(stamp: Option<&Stamp>) -> Cell<'_> {
 
 /// The sum of values that are all known.
 fn sum(values: &[Option<f64>]) -> Option<f64> {
-    values.iter().copied().sum()
+    // `sum` of no values would be -0.
+    values
+        .iter()
+        .try_fold(0.0, |sum, value| Some(sum + (*value)?))
 }
 
 columns! {
@@ -183,6 +186,8 @@ columns! {
         |row| at(row.reported().and_then(|step| step.corrected_stamp.as_ref()));
     hidden Text "corrected_by" "The person who corrected it.",
         |row| by(row.reported().and_then(|step| step.corrected_stamp.as_ref()));
+    hidden Count "learned_event" "The sequence number of the event by which the episode was first learned; missing in a study of rules before 4.",
+        |row| Cell::of(Some(row.episode.settled).filter(|seq| *seq > 0), Cell::Count);
 }
 
 columns! {

@@ -1,5 +1,6 @@
 //! The pages of a study: policy map, progress, log, audit and downloads, as browsers request them.
 
+mod evaluation;
 mod log;
 mod policy;
 mod progress;
@@ -29,7 +30,7 @@ fn shows(page: &Answer, texts: &[&str]) {
 async fn blinded_people_and_those_of_other_studies_see_none_of_it() {
     let study = with_every_event().await;
     let server = &study.server;
-    let pages = "policy policy/print progress log log/1 cases/p1/replay/1 download/estimates.csv download/estimates.parquet \
+    let pages = "policy policy/print progress evaluation log log/1 cases/p1/replay/1 download/estimates.csv download/estimates.parquet \
                  download/log.ndjson download/event-1.json";
     for token in [&server.blinded, &server.elsewhere] {
         let mut browser = Browser::signed_in(server, token).await;
@@ -42,7 +43,12 @@ async fn blinded_people_and_those_of_other_studies_see_none_of_it() {
     }
     // An operator sees the policy and no estimates and events, as in the API.
     let mut operator = Browser::signed_in(server, &server.operator).await;
-    for (page, status) in [("policy", 200), ("progress", 403), ("log", 403)] {
+    for (page, status) in [
+        ("policy", 200),
+        ("progress", 403),
+        ("evaluation", 403),
+        ("log", 403),
+    ] {
         let answer = operator.get(&format!("/studies/clinic/{page}")).await;
         assert_eq!(answer.status, status, "{page}");
     }
@@ -60,9 +66,12 @@ async fn pages_are_small_and_escape_what_people_wrote() {
     study.open("p1").await.is(201);
     study.tell("p1", 1, "<b>blood", "positive").await.is(200);
     study.abandon("p1", hostile).await.is(200);
+    study
+        .episode("p2", "<b>blood positive 0.25", &[0.0, 1.0])
+        .await;
     let mut viewer = Browser::signed_in(&study.server, &study.server.viewer).await;
     for page in
-        "policy policy?since=2 policy/print progress log log/1 log/3 log/4 cases/p1/replay/1"
+        "policy policy?since=2 policy/print progress evaluation log log/1 log/3 log/4 cases/p1/replay/1"
             .split(' ')
     {
         let answer = viewer.get(&format!("/studies/clinic/{page}")).await;

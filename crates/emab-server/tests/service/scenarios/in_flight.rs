@@ -38,7 +38,7 @@ async fn open_episodes_try_different_actions() {
 
 /// Episodes that overlap: outcomes come late, partly, with corrections, or never. After each request `next` gives the client
 /// to use. Returns the last client and the decisions.
-async fn overlapping(
+pub async fn overlapping(
     mut client: StudyClient,
     mut next: impl FnMut(StudyClient) -> StudyClient,
 ) -> (StudyClient, Vec<Value>) {

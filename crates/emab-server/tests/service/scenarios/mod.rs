@@ -17,6 +17,7 @@ mod import;
 mod in_flight;
 mod intake;
 mod learners;
+mod logs;
 mod outcomes;
 mod persons;
 mod postgres_replicas;

@@ -213,7 +213,8 @@ async fn the_episodes_are_those_of_the_list() {
             let values = view["outcome"][list].as_array()?;
             values.iter().map(Value::as_f64).collect()
         };
-        let cost = values("costs").map(|costs| costs.iter().sum::<f64>().to_string());
+        let cost =
+            values("costs").map(|costs| costs.iter().fold(0.0, |sum, it| sum + it).to_string());
         assert_eq!(row.get("cost").cloned(), cost, "{view}");
         assert_eq!(row["final"], (view["outcome"]["final"] == true).to_string());
         assert!(row["opened_at"].ends_with('Z') && row["touched_at"] >= row["opened_at"]);
