@@ -14,8 +14,10 @@ use emab_server::tokens::Role;
 use emab_sim::{DeviceChoice, Shard};
 use tracing::Level;
 
+mod logs;
 mod plot;
 
+pub use self::logs::{Evaluate, Fit, LogArgs, Plan, Replay, Simulate};
 pub use self::plot::{Band, Plot};
 use crate::error::CommandError;
 
@@ -79,6 +81,16 @@ pub enum Command {
     Backup(Backup),
     /// Export the episodes, decisions or estimates of a study as a table, CSV or Parquet, also while the service runs.
     Export(Export),
+    /// Simulate episodes of a learner on a problem and write them as a log, to try the commands below.
+    Simulate(Simulate),
+    /// Replay a log through learners: how often each would have done the same, and what stopping earlier would have earned.
+    Replay(Replay),
+    /// Evaluate a policy on a log: what it would have earned, with an interval.
+    Evaluate(Evaluate),
+    /// Fit a model to a log: a problem file, and plausible models from its posterior.
+    Fit(Fit),
+    /// Continue a log in plausible models: how many more cases a certificate needs.
+    Plan(Plan),
     /// List the built-in problems, print the file of one, or generate random problems.
     Problems(Problems),
     /// List the learners with their parameters, defaults and references.

@@ -111,6 +111,18 @@ fn columns() -> Option<usize> {
     })
 }
 
+/// A counter of what is read, where the end is not known; hidden if standard error is not a terminal.
+pub fn counter(what: &str) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template(&format!("{{human_pos}} {what}")) {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// A progress bar with the time left; hidden if standard error is not a terminal.
 pub fn progress(total: u64) -> ProgressBar {
     if !io::stderr().is_terminal() {

@@ -1,11 +1,11 @@
-//! The site: the pages of `docs/` and of the root of the repository as one book.
+//! The site: the pages of `docs/` and of the root of the repository, and the notebooks, as one book.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use mdbook_driver::MDBook;
 
-use crate::{Error, root};
+use crate::{Error, notebook, root};
 
 /// Where links to files go that are not pages of the site.
 const REPOSITORY: &str = "https://github.com/emab/emab/blob/main";
@@ -18,6 +18,9 @@ const ROOT_PAGES: [(&str, &str); 5] = [
     ("DESIGN.md", "design.md"),
     ("SECURITY.md", "security.md"),
 ];
+
+/// The folder of the notebooks, and that of their pages in the site.
+const NOTEBOOKS: (&str, &str) = ("python/notebooks", "notebooks");
 
 /// Builds the site in a folder.
 pub fn build(folder: &Path) -> Result<(), Error> {
@@ -32,6 +35,7 @@ pub fn build(folder: &Path) -> Result<(), Error> {
         let text = fs::read_to_string(root().join(file))?;
         fs::write(pages.join(name), with_links(&text, Path::new(file)))?;
     }
+    copy_notebooks(&pages.join(NOTEBOOKS.1))?;
     for file in ["book.toml", "site.css", "site.js"] {
         fs::copy(
             root().join("tools/site/book").join(file),
@@ -95,6 +99,26 @@ fn copy_folder(from: &Path, to: &Path, name: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Writes a page for every notebook.
+fn copy_notebooks(to: &Path) -> Result<(), Error> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(root().join(NOTEBOOKS.0))? {
+        let path = entry?.path();
+        let Some(stem) = path.file_stem().filter(|_| is_notebook(&path)) else {
+            continue;
+        };
+        let page = notebook::page(&fs::read_to_string(&path)?)?;
+        let name = Path::new(NOTEBOOKS.0).join(stem).with_extension("ipynb");
+        let to = to.join(stem).with_extension("md");
+        fs::write(to, with_links(&page, &name))?;
+    }
+    Ok(())
+}
+
+fn is_notebook(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "ipynb")
+}
+
 /// The text of a page with its links adapted to the site. `page` is its path in the repository.
 fn with_links(text: &str, page: &Path) -> String {
     // The name that the highlighter knows, and the notation of the tests for what varies and for exit codes.
@@ -125,10 +149,18 @@ fn link(target: &str, page: &Path) -> Option<String> {
     let in_site = |path: &Path| {
         let name = path.to_str()?;
         let renamed = ROOT_PAGES.iter().find(|(file, _)| *file == name);
-        let inside = || path.strip_prefix("docs").ok();
+        let inside = || path.strip_prefix("docs").ok().map(Into::into);
+        let notebook = || {
+            let file = path
+                .strip_prefix(NOTEBOOKS.0)
+                .ok()
+                .filter(|it| is_notebook(it))?;
+            Some(Path::new(NOTEBOOKS.1).join(file).with_extension("md"))
+        };
         renamed
             .map(|it| PathBuf::from(it.1))
-            .or_else(|| inside().map(Into::into))
+            .or_else(inside)
+            .or_else(notebook)
     };
     let Some(to) = in_site(&file) else {
         return Some(format!("{REPOSITORY}/{}{anchor}", file.to_str()?));
@@ -173,6 +205,16 @@ mod tests {
                 "../reference/commands.md",
             ),
             ("CHANGELOG.md", "docs/plots.md", "plots.md"),
+            (
+                "docs/logs.md",
+                "../python/notebooks/your_own_problem.ipynb",
+                "notebooks/your_own_problem.md",
+            ),
+            (
+                "python/notebooks/reproduce_the_paper.ipynb",
+                "../../docs/theory.md",
+                "../theory.md",
+            ),
             ("CHANGELOG.md", "https://semver.org/", "https://semver.org/"),
             ("docs/plots.md", "#here", "#here"),
             (

@@ -1,12 +1,13 @@
 //! The documentation of emab.
 //!
-//! [`mod@reference`] writes the pages that are derived from the source, [`book`] builds the site with mdBook, and [`manual`] writes
-//! manual pages and shell completions. `docs/build` calls them for the site, `./release` for the packages.
+//! [`mod@reference`] writes the pages that are derived from the source, [`book`] builds the site with mdBook, [`notebook`] makes pages
+//! of notebooks, and [`manual`] writes manual pages and shell completions. `docs/build` calls them for the site, `./release` for the packages.
 
 #![forbid(unsafe_code)]
 
 pub mod book;
 pub mod manual;
+pub mod notebook;
 pub mod reference;
 
 #[doc = include_str!("../../../docs/rust.md")]

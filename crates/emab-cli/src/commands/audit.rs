@@ -5,13 +5,13 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use emab_server::audit::{Options, Report, audit_export_with, audit_study_with};
+use emab_server::log_source::find_study;
 use emab_server::store::{Address, Finding, Head, Restore, Store, StoreError};
 use emab_sim::quoted;
 use serde_json::{Value, json};
 
 use crate::args::Audit;
 use crate::commands::checkpoints::Checkpoints;
-use crate::commands::export::named;
 use crate::error::CommandError;
 use crate::terminal;
 
@@ -194,7 +194,7 @@ fn of_store(
     store.begin_snapshot().map_err(failed)?;
     let heads = match &args.study {
         None => all(&mut *store).map_err(failed)?,
-        Some(name) => vec![named(&mut *store, name)?],
+        Some(name) => vec![find_study(&mut *store, Some(name))?],
     };
     if args.expect.is_some() && heads.len() != 1 {
         return Err(CommandError::Input(format!(

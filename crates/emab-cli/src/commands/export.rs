@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 
-use emab::Names;
+use emab_server::log_source::find_study;
 use emab_server::store::{Address, Head, Store};
 use emab_server::tables::{Format, Table, codebook, write};
 use emab_sim::{NewFile, quoted};
@@ -28,7 +28,7 @@ pub fn export(args: &Export, as_json: bool) -> Result<(), CommandError> {
         return terminal::show(as_json, &document, || quoted(&args.out));
     }
     let mut store = open(&address(args)?)?;
-    let head = head(&mut *store, args.study.as_deref())?;
+    let head = find_study(&mut *store, args.study.as_deref())?;
     let file = NewFile::reserve(&args.out, args.force)?;
     let rows =
         file.write(|out| write(&mut *store, &head, args.table, format, out).map_err(work))?;
@@ -113,37 +113,4 @@ fn open(address: &Address) -> Result<Box<dyn Store>, CommandError> {
     let mut store = address.inspect().map_err(work)?;
     store.begin_snapshot().map_err(work)?;
     Ok(store)
-}
-
-/// The study of this name.
-pub fn named(store: &mut dyn Store, name: &str) -> Result<Head, CommandError> {
-    if let Some(head) = store.head(name).map_err(work)? {
-        return Ok(head);
-    }
-    let heads = store.heads("", 1000).map_err(work)?;
-    let names: Vec<String> = heads.into_iter().map(|head| head.name).collect();
-    let instead = match names.is_empty() {
-        true => String::new(),
-        false => Names::List(names).instead_of(name),
-    };
-    let what = format!("the store has no study `{name}`{instead}");
-    Err(CommandError::Input(what))
-}
-
-/// The study that is named, or the only one.
-fn head(store: &mut dyn Store, study: Option<&str>) -> Result<Head, CommandError> {
-    if let Some(name) = study {
-        return named(store, name);
-    }
-    let mut heads = store.heads("", 9).map_err(work)?;
-    match heads.len() {
-        0 => Err(CommandError::input("the store has no study")),
-        1 => Ok(heads.remove(0)),
-        _ => {
-            let names = heads.into_iter().map(|head| head.name).collect();
-            let studies = Names::List(names).instead_of("");
-            let what = format!("the store has several studies{studies}: name one with --study");
-            Err(CommandError::Input(what))
-        }
-    }
 }

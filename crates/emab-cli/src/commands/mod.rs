@@ -7,20 +7,26 @@ mod bounds;
 mod check;
 mod checkpoints;
 mod demo;
+mod evaluate;
 mod export;
+mod fit;
 mod learners;
+mod logs;
 mod mdp;
 mod merge;
+mod plan;
 mod plot;
 mod plot_arena;
 mod plot_learners;
 mod plot_sweep;
 mod policy;
 mod problems;
+mod replay;
 mod report;
 mod reproduce;
 mod run;
 mod serve;
+mod simulate;
 mod solve;
 mod sweep;
 mod token;
@@ -63,6 +69,11 @@ pub fn dispatch(args: Args) -> Result<(), CommandError> {
         Command::Export(args) => export::export(&args, json),
         Command::Problems(args) => problems::problems(&args, json),
         Command::Learners { names } => learners::learners(&names, json),
+        Command::Simulate(args) => simulate::simulate(&args, json),
+        Command::Replay(args) => replay::replay(&args, json),
+        Command::Evaluate(args) => evaluate::evaluate(&args, json),
+        Command::Fit(args) => fit::fit(&args, json),
+        Command::Plan(args) => plan::plan(&args, json),
         Command::Token(args) => token::token(args, json),
         Command::Schema => terminal::print_verbatim(emab_problem::SCHEMA),
         Command::Completions { shell } => {

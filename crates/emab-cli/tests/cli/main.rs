@@ -13,6 +13,7 @@ mod earlier_files;
 mod export;
 mod folders;
 mod invalid_arguments;
+mod logs;
 mod manners;
 mod mdp;
 mod plots;
