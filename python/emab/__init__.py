@@ -7,6 +7,7 @@
 
 - :func:`load` and :func:`problem`: a problem by name, from a file, or defined in Python.
 - :func:`run`, :func:`sweep`, :func:`solve`, :func:`bounds`: the commands of the same names, with the same numbers.
+- :func:`replay`, :func:`evaluate`, :func:`fit`: what a log of decisions says of other learners, policies and models.
 - :class:`FeedBAL` and the other learners (:mod:`emab.learners`), also for use in your own loop.
 - :mod:`emab.plot`: plots. :mod:`emab.gym`: Gymnasium environments. :mod:`emab.client`: client of the decision service.
 - :mod:`emab.futures`, :mod:`emab.ray`: runs on executors and on a Ray cluster.
@@ -15,6 +16,7 @@
 from emab import plot
 from emab._emab import Episode, Estimate, Learner, Problem, ProblemError, Spec, __version__
 from emab._learner import LearnerLike, OwnLearner, UserLearner, load_learner
+from emab._logs import Evaluation, Fit, LogLike, Replay, ReplayedLearner, evaluate, fit, replay
 from emab._problem import ProblemLike, load
 from emab._problem_builder import problem, spec
 from emab._result import Curve, Result
@@ -35,13 +37,18 @@ __all__ = [
     "DeviceWarning",
     "Episode",
     "Estimate",
+    "Evaluation",
+    "Fit",
     "Learner",
     "LearnerLike",
+    "LogLike",
     "OwnLearner",
     "Policy",
     "Problem",
     "ProblemError",
     "ProblemLike",
+    "Replay",
+    "ReplayedLearner",
     "Result",
     "Simulator",
     "SingleRuns",
@@ -54,10 +61,13 @@ __all__ = [
     "UserLearner",
     "__version__",
     "bounds",
+    "evaluate",
+    "fit",
     "load",
     "load_learner",
     "plot",
     "problem",
+    "replay",
     "run",
     "simulate",
     "solve",

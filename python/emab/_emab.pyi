@@ -1,6 +1,6 @@
 """The native module; the public API is in `emab`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any, TypeAlias, final
 
@@ -10,6 +10,7 @@ from typing_extensions import Self, disjoint_base
 
 __version__: str
 __all__ = [
+    "DecisionLog",
     "EnvCore",
     "Episode",
     "Estimate",
@@ -259,6 +260,38 @@ class Sweep:
     def document(self, cells: Sequence[str]) -> str: ...
     def csv(self, cells: Sequence[str]) -> str: ...
     def parquet(self, cells: Sequence[str]) -> bytes: ...
+
+_Range: TypeAlias = tuple[float, float] | None
+
+@final
+class DecisionLog:
+    @staticmethod
+    def read(place: str, study: str | None, problem: Problem | None) -> DecisionLog: ...
+    @staticmethod
+    def columns() -> list[str]: ...
+    @staticmethod
+    def of_columns(problem: Problem, columns: Sequence[tuple[str, Sequence[Any]]]) -> DecisionLog: ...
+    @staticmethod
+    def of_episodes(problem: Problem, episodes: Iterable[Episode]) -> DecisionLog: ...
+    @property
+    def learner(self) -> str | None: ...
+    def pairs(self) -> list[tuple[int, int]]: ...
+    def action_name(self, action: Any) -> str: ...
+    @staticmethod
+    def source_name(place: str, study: str | None) -> str: ...
+    def replay(self, learners: Iterable[str], seed: float) -> tuple[str, str]: ...
+    def evaluate(
+        self,
+        policy: tuple[str, str | None],
+        *,
+        confidence: float,
+        by: str,
+        from_log: bool,
+        stated: tuple[_Range, _Range, float | None],
+    ) -> tuple[str, str]: ...
+    def fit(
+        self, source: str, draws: float, seed: float, stated: tuple[_Range, _Range, float | None]
+    ) -> tuple[str, list[str]]: ...
 
 def solve(problem: Problem) -> str: ...
 def bounds(problem: Problem, learner: str, episodes: float) -> tuple[str, tuple[list[str], list[list[str]]]]: ...

@@ -15,6 +15,7 @@ mod gym;
 mod integers;
 mod learner;
 mod lists;
+mod logs;
 mod problem;
 mod progress;
 mod runs;
@@ -50,6 +51,8 @@ mod _emab {
     use super::gym::{EnvCore, VectorCore};
     #[pymodule_export]
     use super::learner::{Estimate, Learner};
+    #[pymodule_export]
+    use super::logs::DecisionLog;
     #[pymodule_export]
     use super::problem::{Problem, builtin};
     #[pymodule_export]

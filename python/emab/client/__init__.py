@@ -31,6 +31,7 @@ from ._errors import (
     Unexpected,
 )
 from ._estimates import EstimateRow, Estimates
+from ._evaluation import PolicyValue, StudyEvaluation, Unsupported
 from ._events import Checkpoint, Event, ImportReport
 from ._health import Check, Health, Limits
 from ._policy import OfflineEpisode, PolicyChoice, PolicyTable
@@ -68,6 +69,7 @@ __all__ = [
     "OutcomeView",
     "PolicyChoice",
     "PolicyTable",
+    "PolicyValue",
     "Refused",
     "Replay",
     "Retries",
@@ -75,12 +77,14 @@ __all__ = [
     "StepView",
     "Study",
     "StudyChange",
+    "StudyEvaluation",
     "StudyView",
     "Table",
     "TooMany",
     "Unauthorized",
     "Unavailable",
     "Unexpected",
+    "Unsupported",
 ]
 
 # Tracebacks and `help` show the public module.

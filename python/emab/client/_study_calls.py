@@ -11,6 +11,7 @@ from ._call import EVENTS, Call, call
 from ._decode import Raw, Record, as_object, reader, typed
 from ._encode import encode
 from ._estimates import Estimates
+from ._evaluation import StudyEvaluation
 from ._events import Checkpoint, Event, ImportReport
 from ._health import Health
 from ._names import study_path
@@ -120,6 +121,12 @@ def policy(study: str) -> Call[PolicyTable]:
 def health(study: str) -> Call[Health]:
     """Read the health."""
     return call("GET", f"{study_path(study)}/health", reader(Health.of))
+
+
+def evaluation(study: str, confidence: float) -> Call[StudyEvaluation]:
+    """Read the value of the current policies."""
+    query = {"confidence": repr(float(confidence))}
+    return Call("GET", f"{study_path(study)}/evaluation", reader(StudyEvaluation.of), query)
 
 
 def estimates(study: str, as_of: int | None) -> Call[Estimates]:

@@ -70,6 +70,24 @@ def test_views_have_times_and_persons(client: Client) -> None:
     assert closed.change.reason == "the last patient was seen"
 
 
+def test_the_value_of_the_policies_of_a_study(client: Client) -> None:
+    study = client.create_study("intake", {**PROBLEM, "shadow": ["feedbal-pooled"]})
+    with pytest.raises(Invalid, match="no episode with an outcome"):
+        study.evaluation()
+    for i in range(4):
+        episode = study.open(f"p{i}", start="low")
+        episode.tell("blood", "negative", reason="protocol")
+        episode.stop(reason="protocol")
+        episode.outcome(costs=[0.1], rewards=[0, 1])
+    evaluation = study.evaluation(confidence=0.9)
+    assert (evaluation.episodes, evaluation.confidence, evaluation.logged_value) == (4, 0.9, 0.9)
+    assert [(it.learner, it.shadow) for it in evaluation.policies] == [
+        ("feedbal:width=sound", False),
+        ("feedbal-pooled", True),
+    ]
+    assert all(it.lower <= it.value <= it.upper for it in evaluation.policies)
+
+
 def test_the_health_of_a_study(client: Client) -> None:
     limits = {"overrides": {"yellow": 0.5, "red": 0.9}}
     study = client.create_study("intake", PROBLEM, expected_delay="30d", thresholds=limits)

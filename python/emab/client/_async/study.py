@@ -14,6 +14,7 @@ from .. import _episode_calls, _study_calls
 from .._episode_calls import Name
 from .._errors import Unavailable
 from .._estimates import Estimates
+from .._evaluation import StudyEvaluation
 from .._events import Checkpoint, Event, ImportReport
 from .._follow import Follower
 from .._health import Health
@@ -187,6 +188,15 @@ class AsyncStudy:
         'green'
         """
         return await self._client._send(_study_calls.health(self.name))
+
+    async def evaluation(self, *, confidence: float = 0.95) -> StudyEvaluation:
+        """Return what the current choices of the learner and of shadow learners are worth, by the log of the study.
+
+        >>> await client.study("clinic").evaluation()
+        Traceback (most recent call last):
+        emab.client.Invalid: ...
+        """
+        return await self._client._send(_study_calls.evaluation(self.name, confidence))
 
     async def estimates(self, *, as_of: int | None = None) -> Estimates:
         """Return the estimates of the study, now or after the event `as_of` of its log.

@@ -13,6 +13,7 @@ from .. import _episode_calls, _study_calls
 from .._episode_calls import Name
 from .._errors import Unavailable
 from .._estimates import Estimates
+from .._evaluation import StudyEvaluation
 from .._events import Checkpoint, Event, ImportReport
 from .._follow import Follower
 from .._health import Health
@@ -186,6 +187,15 @@ class Study:
         'green'
         """
         return self._client._send(_study_calls.health(self.name))
+
+    def evaluation(self, *, confidence: float = 0.95) -> StudyEvaluation:
+        """Return what the current choices of the learner and of shadow learners are worth, by the log of the study.
+
+        >>> client.study("clinic").evaluation()
+        Traceback (most recent call last):
+        emab.client.Invalid: ...
+        """
+        return self._client._send(_study_calls.evaluation(self.name, confidence))
 
     def estimates(self, *, as_of: int | None = None) -> Estimates:
         """Return the estimates of the study, now or after the event `as_of` of its log.
