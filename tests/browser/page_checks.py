@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", Path(__file__).parents[2] / "target"))
 AXE = TARGET / "node-browser" / "node_modules" / "axe-core" / "axe.min.js"
@@ -71,6 +71,20 @@ def browser() -> Iterator[Browser]:
             running.close()
 
 
+def picture(page: Page, path: Path, *, full_page: bool = False) -> None:
+    """Take a picture of a page."""
+    for again in (True, True, False):
+        try:
+            page.screenshot(path=path, full_page=full_page)
+            return
+        except Error as error:
+            # Chromium sometimes refuses the first picture after its start, and takes the same one when asked again
+            # (https://github.com/MarketSquare/robotframework-browser/issues/5237).
+            if not again or "Unable to capture screenshot" not in error.message:
+                raise
+        page.wait_for_timeout(500)
+
+
 def check(running: Browser, url: str, name: str) -> Findings:
     """Open a page in every view and return what is wrong with it."""
     findings = Findings()
@@ -100,7 +114,7 @@ def _check_view(running: Browser, url: str, name: str, view: View, findings: Fin
     for text in _broken_images(page) + overflow(page, view.width):
         note(findings.overflow, text)
     PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / f"{name}-{view.name}.png", full_page=True)
+    picture(page, PICTURES / f"{name}-{view.name}.png", full_page=True)
     if view.media == "print":
         page.pdf(path=PICTURES / f"{name}.pdf", prefer_css_page_size=True, print_background=True)
     elif view.scheme == "light":

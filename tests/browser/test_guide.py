@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from page_checks import PICTURES, axe, browser
+from page_checks import PICTURES, axe, browser, picture
 from service import EMAB, Service, free_port, recorded_step
 
 GUIDE = Path(__file__).parents[2] / "docs" / "clinic.md"
@@ -65,7 +65,7 @@ class Guide(unittest.TestCase):
             page.goto(address)
             if place:
                 page.locator(place).first.evaluate("it => { it.scrollIntoView(); scrollBy(0, -16); }")
-            page.screenshot(path=FOLDER / f"{name}-{view}.png")
+            picture(page, FOLDER / f"{name}-{view}.png")
             context.close()
 
     def picture_here(self, name: str, place: str | None = None) -> None:
@@ -76,7 +76,7 @@ class Guide(unittest.TestCase):
             self.page.evaluate("scrollTo(0, 0)")
             if place:
                 self.page.locator(place).first.evaluate("it => { it.scrollIntoView(); scrollBy(0, -16); }")
-            self.page.screenshot(path=FOLDER / f"{name}-{view}.png")
+            picture(self.page, FOLDER / f"{name}-{view}.png")
         self.page.set_viewport_size({"width": 1120, "height": 780})
         self.page.emulate_media(color_scheme="light")
 
@@ -242,11 +242,14 @@ class Demo(unittest.TestCase):
                 page.get_by_role("button", name="Sign in").click()
                 page.get_by_role("link", name="tutoring", exact=True).wait_for()
                 page.get_by_role("link", name="clinic", exact=True).click()
-                for tab, name in (("Policy map", "policy"), ("Progress", "progress")):
-                    page.get_by_role("link", name=tab).click()
+                figures = {}
+                for tab, name in (("Policy map", "policy"), ("Progress", "progress"), ("Evaluation", "evaluation")):
+                    page.get_by_role("link", name=tab, exact=True).click()
                     page.get_by_role("heading", name=tab, exact=True).wait_for()
-                    page.screenshot(path=FOLDER / f"{name}-{view}.png")
-                self.assertEqual(page.locator("figure img").count(), 5)
+                    picture(page, FOLDER / f"{name}-{view}.png")
+                    figures[name] = page.locator("figure img").count()
+                self.assertEqual(figures["progress"], 5)
+                self.assertGreater(page.get_by_role("row").count(), 1)
                 context.close()
             demo.send_signal(signal.SIGINT)
             self.assertEqual(demo.wait(timeout=20), 0)

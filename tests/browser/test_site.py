@@ -9,10 +9,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from page_checks import PICTURES, TARGET, axe, browser, keyboard, overflow
+from page_checks import PICTURES, TARGET, axe, browser, keyboard, overflow, picture
 
 SITE = TARGET / "site"
-TYPICAL = ("tutorial.html", "reference/http-api.html", "python.html")
+TYPICAL = ("tutorial.html", "reference/http-api.html", "python.html", "notebooks/your_own_problem.html")
 """Pages with every kind of content: for views in which only the style differs."""
 
 
@@ -28,7 +28,7 @@ class Site(unittest.TestCase):
         resources = ExitStack()
         cls.addClassCleanup(resources.close)
         cls.browser = resources.enter_context(browser())
-        pages = [*SITE.glob("*.html"), *(SITE / "reference").glob("*.html")]
+        pages = [*SITE.glob("*.html"), *(SITE / "reference").glob("*.html"), *(SITE / "notebooks").glob("*.html")]
         cls.pages = sorted(page for page in pages if page.name != "toc.html")
         assert len(cls.pages) > 40, "docs/build makes the site"
 
@@ -62,7 +62,7 @@ class Site(unittest.TestCase):
         for name in TYPICAL:
             page.goto((SITE / name).as_uri())
             faults += [f"{name}: {fault}" for fault in axe(page)]
-        page.screenshot(path=PICTURES / "site-phone.png")
+        picture(page, PICTURES / "site-phone.png")
         assert not faults, "\n".join(faults)
 
     def test_dark_pages_are_readable(self) -> None:
@@ -72,7 +72,7 @@ class Site(unittest.TestCase):
         for name in TYPICAL:
             page.goto((SITE / name).as_uri())
             faults += [f"{name}: {fault}" for fault in axe(page)]
-        page.screenshot(path=PICTURES / "site-dark.png")
+        picture(page, PICTURES / "site-dark.png")
         assert not faults, "\n".join(faults)
 
     def test_keyboard_and_search_without_a_network(self) -> None:
