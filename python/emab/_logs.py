@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from typing import Any, TypeAlias
 
 from emab._emab import DecisionLog, Episode, Learner, Problem
-from emab._learner import LearnerLike, text_or_factories
+from emab._learner import LearnerLike, engine_learners
 from emab._optional import require
 from emab._problem import ProblemLike, load
 from emab._solve import Policy
@@ -81,6 +81,10 @@ class ReplayedLearner:
     """The decisions at which another action than ``stop`` was allowed."""
     choices_agreed: int
     """Those at which it would have done the same."""
+    recommended: int
+    """The decisions with a recommendation, also of episodes that are open or voided."""
+    recommended_same: int
+    """Those at which it would have recommended the same."""
     earlier_stops: dict[str, Any]
     """Episodes in which it would have stopped earlier: ``count``, ``gain_difference`` (their mean, exact) and
     ``stderr``; the same ``after_agreement`` with all steps before."""
@@ -125,7 +129,8 @@ def replay(
 
     ``log`` is a path or an address as ``emab replay`` takes it, a table with one row per decision (pandas, Polars or
     Arrow, with the columns of ``emab export --table decisions``), or a list of :class:`Episode`. ``problem`` is needed
-    where the log does not carry it. Without ``learners``, the learner of the log is replayed.
+    where the log does not carry it. Without ``learners``, the learner of the log is replayed. They are named as for
+    :func:`run`, user-defined ones by their class.
 
     Agreement is not a value. Where a learner would have stopped earlier, the difference in gain is exact.
 
@@ -135,13 +140,8 @@ def replay(
     (40, 0.25)
     """
     read = _read(log, problem, study)
-    texts = text_or_factories(learners if learners is not None else read.learner or "feedbal")
-    built_in = [it for it in texts if isinstance(it, str)]
-    if len(built_in) < len(texts):
-        raise TypeError(
-            "a log is replayed through built-in learners; a user-defined learner can learn and choose in a loop"
-        )
-    document, text = read.replay(built_in, seed)
+    given = engine_learners(learners if learners is not None else read.learner or "feedbal")
+    document, text = read.replay(given, seed)
     found = json.loads(document)
     return Replay([ReplayedLearner(**it) for it in found["learners"]], found["log"], text)
 
@@ -201,6 +201,8 @@ def _policy(policy: PolicyLike, log: DecisionLog) -> tuple[str, str | None, bool
     if isinstance(policy, Mapping):
         return "policy", json.dumps(policy), False
     if isinstance(policy, Learner) or callable(policy):
+        if isinstance(policy, Learner):
+            log.check_learner(policy)
         choose = policy.choose if isinstance(policy, Learner) else policy
         name = policy.text if isinstance(policy, Learner) else getattr(policy, "__name__", "policy")
         choices = []
@@ -230,10 +232,10 @@ def evaluate(
     """Evaluate a policy on a log: its expected gain, with an interval that allows for adaptive collection.
 
     ``policy`` is ``"benchmark"``, ``"optimal"`` or ``"best-fixed"`` of the fitted model, ``"logged"`` (what was done),
-    a policy of :func:`solve`, a table ``policy[step - 1][state]`` of names, a learner (its current choices), or a
-    function of step and state. Set ``from_log`` if it was computed from this log, other than by a name or a learner.
-    ``by="path"`` pools observations by the actions and feedbacks before instead of by state. The ranges and ``sigma2``
-    replace those of the problem. ``log`` is as for :func:`replay`.
+    the file of a policy or of a saved learner, a policy of :func:`solve`, a table ``policy[step - 1][state]`` of
+    names, a learner (its current choices), or a function of step and state. Set ``from_log`` if it was computed from
+    this log, other than by a name or a learner. ``by="path"`` pools observations by the actions and feedbacks before
+    instead of by state. The ranges and ``sigma2`` replace those of the problem. ``log`` is as for :func:`replay`.
 
     >>> episodes = [emab.Episode(actions=[0], feedbacks=[1], costs=[0.0], rewards=[0.0, 1.0]) for _ in range(50)]
     >>> stop_at_once = emab.evaluate(episodes, lambda step, state: "stop", problem="resource")

@@ -98,6 +98,11 @@ impl Learner {
         })
     }
 
+    /// Its problem.
+    pub fn file(&self) -> PyResult<&ProblemFile> {
+        Ok(&self.instance()?.file)
+    }
+
     fn saved(&self) -> PyResult<SavedLearner> {
         let instance = self.instance()?;
         if !self.remember {

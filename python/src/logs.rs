@@ -5,11 +5,11 @@ use std::sync::Arc;
 use emab::learners::LearnerConfig;
 use emab_episodes::validate_episode;
 use emab_logs::assumptions::Stated;
-use emab_logs::evaluate::{Settings, evaluate_logged};
+use emab_logs::evaluate::Settings;
 use emab_logs::fit::MOST_DRAWS;
-use emab_logs::policy::OF_MODEL;
+use emab_logs::policy::is_of_problem;
 use emab_logs::read::{COLUMNS, LogError, TableLog};
-use emab_logs::{FittedModel, LoggedEpisode, Policy, Pooling};
+use emab_logs::{FittedModel, LoggedEpisode, Policy, Pooling, evaluate, evaluate_named};
 use emab_problem::{OutcomeRange, ProblemFile};
 use emab_server::log_source::{LogSource, SourceError, source_name};
 use emab_tables::Cell;
@@ -19,10 +19,13 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 
 use crate::episode::Episode;
 use crate::errors;
+use crate::experiment::LearnerArgument;
 use crate::integers::unsigned;
+use crate::learner::Learner;
 use crate::lists::{List, MOST};
 use crate::problem::Problem;
-use crate::progress::interruptible;
+use crate::progress::{Interrupt, interruptible};
+use crate::user_learner;
 
 /// The width of tables in texts.
 const WIDTH: usize = 100;
@@ -135,6 +138,11 @@ impl DecisionLog {
         self.log.learner.as_deref()
     }
 
+    /// Fail if a learner is of another problem.
+    fn check_learner(&self, learner: &Learner) -> PyResult<()> {
+        is_of_problem(learner.file()?.spec(), self.log.spec()).map_err(errors::invalid)
+    }
+
     /// The reachable steps and states.
     fn pairs(&self) -> PyResult<Vec<(usize, usize)>> {
         const LIMIT: usize = 100_000;
@@ -172,25 +180,32 @@ impl DecisionLog {
     fn replay(
         &self,
         py: Python<'_>,
-        learners: List<String>,
+        learners: List<LearnerArgument>,
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<(String, String)> {
         let seed = unsigned("seed", seed)?;
         let log = self.log.clone();
         let invalid = errors::of(&self.log.file);
         let counts = log.counts();
-        let mut configs = Vec::new();
-        for text in learners.0 {
-            let config = LearnerConfig::parse(&text, log.file.learning())
-                .and_then(|config| config.for_episodes(counts.learned.max(1)));
-            configs.push(config.map_err(&invalid)?);
-        }
+        let (file, interrupt) = (Arc::new(log.file.clone()), Arc::new(Interrupt::default()));
+        let configs = learners.0.into_iter().map(|argument| match argument {
+            LearnerArgument::Line(text) => LearnerConfig::parse(&text, log.file.learning())
+                .and_then(|config| config.for_episodes(counts.learned.max(1))),
+            LearnerArgument::UserDefined((label, factory)) => {
+                let (file, interrupt) = (file.clone(), interrupt.clone());
+                Ok(user_learner::config(&label, factory, file, interrupt))
+            }
+        });
+        let configs = configs.collect::<Result<Vec<_>, _>>().map_err(&invalid)?;
         let replays = interruptible(py, move || {
             let replays = configs
                 .iter()
                 .map(|config| emab_logs::replay(&log, config, seed));
             replays.collect::<Result<Vec<_>, _>>()
-        })?;
+        });
+        // After Ctrl-C the work goes on, but calls no learner any more.
+        let replays = replays.inspect_err(|_| interrupt.cancel())?;
+        interrupt.take()?;
         let replays = replays.map_err(&invalid)?;
         let text = emab_report::replay_text(&replays, &counts, WIDTH);
         let document = serde_json::json!({ "learners": replays, "log": counts });
@@ -223,29 +238,13 @@ impl DecisionLog {
         };
         let (policy, document) = policy;
         let log = self.log.clone();
-        let evaluated = interruptible(py, move || {
-            if document.is_none() && policy == "logged" {
-                return evaluate_logged(&log, &settings).map_err(|error| error.to_string());
+        let evaluated = interruptible(py, move || match document {
+            None => evaluate_named(&log, &policy, from_log, &settings),
+            Some(document) => {
+                let mut chosen = Policy::read(&policy, &document, None, log.spec())?;
+                chosen.from_log |= from_log;
+                evaluate(&log, &mut chosen, &settings)
             }
-            let chosen = match document {
-                Some(document) => Policy::read(&policy, &document, None, log.spec()),
-                None if OF_MODEL.contains(&&*policy) => {
-                    let model = FittedModel::of(&log, &settings.stated);
-                    let model = model.map_err(|error| error.to_string())?;
-                    Policy::of_model(&policy, model.problem())
-                }
-                None => {
-                    let near =
-                        emab::input::did_you_mean(&policy, OF_MODEL.into_iter().chain(["logged"]));
-                    return Err(format!(
-                        "there is no policy `{policy}`{near}; it is benchmark, optimal, best-fixed or logged, or a Policy, a table, a \
-                         learner or a function"
-                    ));
-                }
-            };
-            let mut chosen = chosen.map_err(|error| error.to_string())?;
-            chosen.from_log |= from_log;
-            emab_logs::evaluate(&log, &mut chosen, &settings).map_err(|error| error.to_string())
         })?;
         let evaluated = evaluated.map_err(errors::invalid)?;
         let text = emab_report::evaluation_text(&evaluated, WIDTH);

@@ -44,6 +44,11 @@ impl Interrupt {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    /// Stop the work; its result is no longer wanted.
+    pub fn cancel(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     /// Return the exception, if there is one, and clear the flag.
     pub fn take(&self) -> PyResult<()> {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,13 +1,18 @@
 """Logs of decisions: replay, evaluation and fitted models, on tables and files."""
 
+import dataclasses
+import functools
 import json
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from helpers import command
+from helpers import PurePython, RandomLearner, command
 
 import emab
 
@@ -80,7 +85,7 @@ def test_estimates_equal_those_by_hand(frame):
     assert it.without_overrides is not None
 
 
-def test_policies_of_all_kinds(frame):
+def test_policies_of_all_kinds(frame, tmp_path):
     def scan_first(step, state):
         return "scan" if step == 1 else "stop"
 
@@ -94,6 +99,12 @@ def test_policies_of_all_kinds(frame):
     named = emab.evaluate(frame, "optimal", problem=PROBLEM)
     assert solved.value == named.value
     assert solved.upper - solved.lower < named.upper - named.lower  # the name says that it depends on the log
+    document, saved = tmp_path / "policy.json", tmp_path / "learner.jsonl"
+    document.write_text(json.dumps({"policy": table}))
+    learner.save(saved)
+    assert emab.evaluate(frame, str(document), problem=PROBLEM).value == values[0]
+    of_file = emab.evaluate(frame, str(saved), problem=PROBLEM)
+    assert (of_file.value, of_file.from_log) == (emab.evaluate(frame, learner, problem=PROBLEM).value, True)
     logged = emab.evaluate(frame, "logged", problem=PROBLEM)
     gains = frame.groupby("episode").apply(lambda it: it.reward.iloc[-1] - it.cost.sum(), include_groups=False)
     assert logged.value == pytest.approx(gains.mean())
@@ -109,6 +120,55 @@ def test_replay_of_episodes():
     assert replayed.to_pandas().groupby("learner").decisions.sum().tolist() == [60, 60]
     with pytest.raises(KeyError, match="random was not replayed"):
         replayed["random"]
+
+
+def test_replay_of_user_defined_learners(frame):
+    given = ["feedbal:sigma2=0.2", functools.partial(PurePython, sigma2=0.2), RandomLearner]
+    built_in, ours, random = emab.replay(frame, given, problem=PROBLEM, seed=4).learners
+    assert (ours.learner, random.learner) == ("PurePython", "RandomLearner")
+    assert dataclasses.replace(ours, learner=built_in.learner) == built_in
+    assert 0 < random.agreed < random.decisions
+    assert emab.replay(frame, RandomLearner, problem=PROBLEM, seed=4).learners == [random]
+    assert emab.replay(frame, RandomLearner, problem=PROBLEM, seed=5).learners != [random]
+
+
+def test_an_exception_of_a_replayed_learner_is_raised(frame):
+    class Wrong(RandomLearner):
+        def choose(self, step, state):
+            return "blod"
+
+    with pytest.raises(ValueError, match="there is no action `blod`"):
+        emab.replay(frame, ["feedbal", lambda spec: Wrong(spec, None)], problem=PROBLEM)
+    with pytest.raises(ValueError, match="at least one learner"):
+        emab.replay(frame, [], problem=PROBLEM)
+
+
+def test_ctrl_c_ends_a_replay():
+    code = """
+import emab, time
+class Slow:
+    def __init__(self, spec):
+        self.stop = spec.stop
+    def choose(self, step, state):
+        print("asked", flush=True)
+        time.sleep(0.2)
+        return self.stop
+    def learn(self, episode):
+        pass
+episodes = [emab.Episode(actions=[], feedbacks=[], costs=[], rewards=[0.0])] * 1000
+try:
+    emab.replay(episodes, Slow, problem="resource")
+except KeyboardInterrupt:
+    time.sleep(0.5)
+    print("ended", flush=True)
+    time.sleep(0.5)
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "asked\n"
+    child.send_signal(signal.SIGINT)
+    output, errors = child.communicate(timeout=60)
+    assert (child.returncode, errors) == (0, "")
+    assert output.endswith("ended\n")  # the learner is not asked any more
 
 
 def test_fit_draws_models_that_can_be_solved(frame):
@@ -145,6 +205,9 @@ def test_wrong_calls_are_named(frame):
         emab.replay(7, "feedbal", problem=PROBLEM)
     with pytest.raises(ValueError, match="did you mean `optimal`"):
         emab.evaluate(frame, "optimum", problem=PROBLEM)
+    other = emab.load({**PROBLEM, "transition": "2 - f"})
+    with pytest.raises(ValueError, match="the learner is of another problem: `transition` at t = 1"):
+        emab.evaluate(frame, emab.FeedBAL(other.spec), problem=PROBLEM)
     with pytest.raises(ValueError, match="`by` must be"):
         emab.evaluate(frame, "optimal", problem=PROBLEM, by="pair")
     with pytest.raises(ValueError, match="more than 0 and less than 1"):

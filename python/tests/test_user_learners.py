@@ -1,7 +1,6 @@
 """User-defined learners in the engine: numbers, actions, exceptions."""
 
 import functools
-import math
 import subprocess
 import sys
 import textwrap
@@ -10,46 +9,11 @@ import traceback
 
 import numpy as np
 import pytest
-from helpers import RandomLearner, timeless
+from helpers import PurePython, RandomLearner, timeless
 
 import emab
 
 pytestmark = pytest.mark.filterwarnings("ignore::emab.SoundnessWarning")
-
-
-class PurePython:
-    """FeedBAL, Algorithm 2 of the paper, with the order of sums of the built-in learner."""
-
-    def __init__(self, spec, sigma2, delta=0.01):
-        self.spec, self.coefficient = spec, 2 * (sigma2 + sigma2)
-        self.log_k_over_delta = math.log(spec.k / delta)
-        self.counts, self.sums, self.indices = {}, {}, {}
-
-    def index(self, cell):
-        return self.indices.get(cell, math.inf)
-
-    def choose(self, step, state):
-        *actions, stop = self.spec.allowed(step, state)
-        if not actions:
-            return stop
-        best = max(actions, key=lambda a: (self.index((step, state, a)), -a))
-        return best if self.index((step, state, best)) > self.index((step, state, stop)) else stop
-
-    def observe(self, cell, value):
-        n = self.counts[cell] = self.counts.get(cell, 0) + 1
-        self.sums[cell] = self.sums.get(cell, 0.0) + value
-        log = self.log_k_over_delta + 0.5 * math.log1p(n)
-        width = math.sqrt((1 + n) / (n * n) * self.coefficient * log)
-        self.indices[cell] = self.sums[cell] * (1 / n) + width
-
-    def learn(self, episode):
-        states, costs, rewards = episode.states, episode.costs, episode.rewards
-        # The condition `lost` removes the rewards.
-        for i, reward in enumerate(rewards):
-            if not math.isnan(reward):
-                self.observe((i + 1, states[i], self.spec.stop), reward)
-            if i < len(costs) and not math.isnan(gain := rewards[i + 1] - costs[i]):
-                self.observe((i + 1, states[i], episode.actions[i]), gain)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ use crate::assumptions::{Assumed, AssumptionError, Assumptions, Stated};
 use crate::graph::GraphError;
 use crate::interval::{Bounds, Evaluator, log_sums, width};
 use crate::log::{DecisionLog, LogCounts};
-use crate::policy::Policy;
+use crate::policy::{LOGGED, Policy, PolicyError};
 use crate::statistics::{PooledVariance, Pooling, Sample, Statistics};
 
 /// Settings of an evaluation.
@@ -63,6 +63,9 @@ pub enum EvaluateError {
     /// The policy cannot be followed.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// There is no such policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
 }
 
 /// Episodes that an evaluation leaves out, as words.
@@ -163,6 +166,21 @@ pub struct Evaluation {
     pub log: LogCounts,
     /// The same without the steps from the first override of an episode on, if there are overrides.
     pub without_overrides: Option<Value>,
+}
+
+/// Evaluates the policy that a call names: [`LOGGED`], or one of [`Policy::named`]. `from_log` says that it was chosen from the log.
+pub fn evaluate_named(
+    log: &DecisionLog,
+    name: &str,
+    from_log: bool,
+    settings: &Settings,
+) -> Result<Evaluation, EvaluateError> {
+    if name == LOGGED {
+        return evaluate_logged(log, settings);
+    }
+    let mut policy = Policy::named(name, log, &settings.stated)?;
+    policy.from_log |= from_log;
+    evaluate(log, &mut policy, settings)
 }
 
 /// Evaluates a policy on a log.
@@ -334,7 +352,7 @@ impl Evaluation {
     ) -> Evaluation {
         let gain = log.logged_gain();
         Evaluation {
-            policy: "logged".into(),
+            policy: LOGGED.into(),
             value: Value {
                 value: 0.0,
                 lower: 0.0,

@@ -27,9 +27,11 @@ pub mod states;
 pub mod statistics;
 
 pub use assumptions::{Assumed, Assumptions};
-pub use evaluate::{Evaluation, evaluate};
+pub use evaluate::{Evaluation, evaluate, evaluate_named};
 pub use fit::FittedModel;
-pub use log::{DecisionLog, LogCounts, LogEntry, LoggedDecision, LoggedEpisode, Status};
+pub use log::{
+    DecisionLog, LogCounts, LogEntry, LoggedDecision, LoggedEpisode, PendingChange, Status,
+};
 pub use policy::{Policy, PolicyError};
 pub use read::LogError;
 pub use replay::{Replayed, replay};

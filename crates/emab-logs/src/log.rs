@@ -38,10 +38,34 @@ impl Status {
 /// The decision of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedDecision {
-    /// When it was made: a number that grows with time, such as that of its event.
+    /// When it was made: a number that grows with time, such as that of its event. A decision that was made anew, after a correction
+    /// of an earlier step, has the time of the correction.
     pub at: u64,
+    /// The state as it was known then; a later correction may have changed it.
+    pub state: usize,
     /// What was recommended, if anything was.
     pub recommended: Option<Action>,
+    /// Whether something else was done.
+    pub overridden: bool,
+}
+
+/// A change of the choices of an episode that count as pending: their outcome is not known yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingChange {
+    /// When, on the scale of [`LoggedDecision::at`].
+    pub at: u64,
+    /// The number of choices that stay, from the first step on.
+    pub keep: usize,
+    /// Those that follow: the state and the action of each step. Without any choice, the episode is no longer pending.
+    pub choices: Vec<(usize, Action)>,
+}
+
+impl PendingChange {
+    /// Applies the change to the choices of the steps.
+    pub fn apply(&self, choices: &mut Vec<(usize, Action)>) {
+        choices.truncate(self.keep);
+        choices.extend_from_slice(&self.choices);
+    }
 }
 
 /// A logged episode.
@@ -61,8 +85,8 @@ pub struct LoggedEpisode {
     pub learned: Option<u64>,
     /// What was learned of it before it was corrected or voided, in order.
     pub earlier: Vec<EarlierVersion>,
-    /// When it was abandoned or voided: its choices are no longer pending.
-    pub withdrawn: Option<u64>,
+    /// How its pending choices changed, in order; none where the log does not say when what happened.
+    pub pending: Vec<PendingChange>,
 }
 
 /// An episode as it was learned until it was corrected.
@@ -77,18 +101,20 @@ pub struct EarlierVersion {
 impl LoggedEpisode {
     /// A past episode, of which nothing is known but its path and its outcome. It was decided and learned at this time.
     pub fn past(id: String, episode: Episode, at: u64) -> LoggedEpisode {
-        let decision = LoggedDecision {
+        let decision = |&state: &usize| LoggedDecision {
             at,
+            state,
             recommended: None,
+            overridden: false,
         };
         LoggedEpisode {
             id,
             status: Status::Learned,
             stopped: true,
-            decisions: vec![decision; episode.steps()],
+            decisions: episode.states.iter().map(decision).collect(),
             learned: Some(at),
             earlier: Vec::new(),
-            withdrawn: None,
+            pending: Vec::new(),
             episode,
         }
     }
@@ -114,18 +140,10 @@ impl LoggedEpisode {
         }
     }
 
-    /// Whether something else was done at a step than recommended.
-    pub fn is_override(&self, t: usize) -> bool {
-        let decision = self.decisions.get(t - 1);
-        match (decision.and_then(|it| it.recommended), self.action(t)) {
-            (Some(recommended), Some(done)) => recommended != done,
-            _ => false,
-        }
-    }
-
     /// The first step at which something else was done than recommended.
     pub fn first_override(&self) -> Option<usize> {
-        (1..=self.episode.steps()).find(|&t| self.is_override(t))
+        let mut decisions = self.decisions.iter();
+        decisions.position(|it| it.overridden).map(|i| i + 1)
     }
 
     /// Whether the decision service learned from it.
@@ -150,8 +168,8 @@ pub enum LogEntry {
     Learned(usize),
     /// What was learned of an episode was corrected.
     Corrected,
-    /// The episode with this index was abandoned or voided.
-    Withdrawn(usize),
+    /// The pending choices of the episode with this index changed: the change with this index of it.
+    Pending(usize, usize),
 }
 
 /// A log of decisions on one problem.
@@ -241,22 +259,24 @@ impl DecisionLog {
         counts
     }
 
-    /// What happened, in order: decisions, and what was learned, corrected and withdrawn when. Of what happened at the same time,
-    /// decisions come first.
+    /// What happened, in order. Of what happened at the same time, decisions come first, then what was learned.
     pub fn entries(&self) -> Vec<LogEntry> {
+        const DECIDED: u8 = 0;
+        const LEARNED: u8 = 1;
+        const CHANGED: u8 = 2;
         let mut entries = Vec::new();
         for (i, it) in self.episodes.iter().enumerate() {
             for (k, decision) in it.decisions.iter().enumerate() {
-                entries.push(((decision.at, false, i, k), LogEntry::Decision(i, k + 1)));
+                entries.push(((decision.at, DECIDED, i, k), LogEntry::Decision(i, k + 1)));
             }
             if let Some(at) = it.learned {
-                entries.push(((at, true, i, 0), LogEntry::Learned(i)));
+                entries.push(((at, LEARNED, i, 0), LogEntry::Learned(i)));
                 for version in &it.earlier {
-                    entries.push(((version.until, true, i, 1), LogEntry::Corrected));
+                    entries.push(((version.until, LEARNED, i, 1), LogEntry::Corrected));
                 }
             }
-            if let Some(at) = it.withdrawn {
-                entries.push(((at, true, i, 2), LogEntry::Withdrawn(i)));
+            for (k, change) in it.pending.iter().enumerate() {
+                entries.push(((change.at, CHANGED, i, k), LogEntry::Pending(i, k)));
             }
         }
         entries.sort_unstable_by_key(|(key, _)| *key);

@@ -6,10 +6,16 @@ use std::sync::Arc;
 use emab::input::did_you_mean;
 use emab::learners::MAX_FIXED_OUTCOMES;
 use emab::oracle::{OracleError, Solution};
+use emab::reach::{SpecComparison, SpecDifference};
 use emab::{Action, Learner, Names, Problem, Spec};
+use emab_episodes::{SavedLearner, SavedLearnerError, SavedLearnerHeader};
 use emab_problem::json_error;
 use serde_json::Value;
 use thiserror::Error;
+
+use crate::assumptions::Stated;
+use crate::fit::{FitError, FittedModel};
+use crate::log::DecisionLog;
 
 /// Why a policy cannot be read or followed.
 #[derive(Debug, Error)]
@@ -43,10 +49,49 @@ pub enum PolicyError {
     /// The search for the best fixed sequence gave up.
     #[error("there are too many sequences to find the best fixed one")]
     TooManySequences,
+    /// No model can be fitted to the log.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// There is no policy of this name, and no such file.
+    #[error(
+        "cannot read {file}: {error}{near}; a policy is benchmark, optimal, best-fixed, logged, or the file of a policy or of a \
+         saved learner"
+    )]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why it cannot be read.
+        error: std::io::Error,
+        /// A policy of a similar name.
+        near: String,
+    },
+    /// The file of a saved learner is invalid.
+    #[error(transparent)]
+    SavedLearner(#[from] SavedLearnerError),
+    /// The learner is of another problem.
+    #[error(
+        "the learner is of another problem: {} is {} there and {} in the log",
+        .0.what, .0.one, .0.other
+    )]
+    OtherProblem(SpecDifference),
 }
 
 /// The policies that are computed from the fitted model.
 pub const OF_MODEL: [&str; 3] = ["benchmark", "optimal", "best-fixed"];
+
+/// What was done in the log, which is evaluated without a policy.
+pub const LOGGED: &str = "logged";
+
+/// The number of step-state pairs that are compared.
+const COMPARED: usize = 100_000;
+
+/// Fails if a learner of this problem cannot be asked about a log of the other one.
+pub fn is_of_problem(learner: &Spec, log: &Spec) -> Result<(), PolicyError> {
+    match learner.compare(log, COMPARED) {
+        Ok(SpecComparison::Differ(found)) => Err(PolicyError::OtherProblem(found)),
+        _ => Ok(()),
+    }
+}
 
 /// Actions by step and state.
 pub type Choices = HashMap<(usize, usize), Action>;
@@ -77,6 +122,31 @@ impl Policy {
             choose: Box::new(choose),
             made: HashMap::new(),
         }
+    }
+
+    /// The policy that a call names: one of [`OF_MODEL`] on the model that is fitted to the log, the file of a policy, of which
+    /// `FILE#PART` names a part, or that of a saved learner.
+    pub fn named(name: &str, log: &DecisionLog, stated: &Stated) -> Result<Policy, PolicyError> {
+        if OF_MODEL.contains(&name) {
+            return Policy::of_model(name, FittedModel::of(log, stated)?.problem());
+        }
+        let (file, part) = match name.split_once('#') {
+            Some((file, part)) => (file, Some(part)),
+            None => (name, None),
+        };
+        let unreadable = |error: std::io::Error| PolicyError::Unreadable {
+            file: file.into(),
+            error,
+            near: did_you_mean(name, OF_MODEL.into_iter().chain([LOGGED])),
+        };
+        let text = std::fs::read_to_string(file).map_err(unreadable)?;
+        if SavedLearnerHeader::matches(text.lines().next().unwrap_or_default()) {
+            let saved = SavedLearner::read(text.as_bytes())?;
+            is_of_problem(saved.file.spec(), log.spec())?;
+            let (config, learner) = saved.rebuild()?;
+            return Ok(Policy::of_learner(config.label(), learner));
+        }
+        Policy::read(name, &text, part, log.spec())
     }
 
     /// The current choices of a learner.

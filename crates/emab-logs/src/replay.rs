@@ -4,14 +4,14 @@
 //! path, the difference in gain is known exactly: the terminal reward of that step was revealed, and the later costs would have been
 //! saved. Where it takes another action, what would have followed is not in the log, and nothing is claimed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use emab::learners::{LearnerConfig, LearnerError};
 use emab::stats::Moments;
 use emab::{Action, Learner, Role, Stream};
 use serde::Serialize;
 
-use crate::log::{DecisionLog, LogEntry, LoggedEpisode};
+use crate::log::{DecisionLog, LogEntry, LoggedDecision, LoggedEpisode, PendingChange};
 
 /// The number of parts of the log for which agreement is reported.
 const PARTS: usize = 10;
@@ -19,7 +19,7 @@ const PARTS: usize = 10;
 const PENDING_EVENTS: u64 = 10_000;
 
 /// What a learner would have done.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Replayed {
     /// The learner.
     pub learner: String,
@@ -31,6 +31,10 @@ pub struct Replayed {
     pub choices: u64,
     /// Those at which it would have done the same.
     pub choices_agreed: u64,
+    /// The decisions with a recommendation, also of episodes that are open or voided.
+    pub recommended: u64,
+    /// Those at which it would have recommended the same.
+    pub recommended_same: u64,
     /// Episodes in which it would have stopped earlier.
     pub earlier_stops: EarlierStops,
     /// By step and state.
@@ -131,12 +135,16 @@ pub fn replay(
 ) -> Result<Replayed, LearnerError> {
     let truth = log.file.problem().ok();
     let mut learner = config.build(log.file.spec(), truth.as_ref())?;
-    learner.reset(Stream::new(seed, 0, Role::Learner));
-    Ok(replay_learner(log, config.label(), &mut *learner, seed))
+    let mut replayed = Replayed::default();
+    config.in_thread_context(&mut || {
+        learner.reset(Stream::new(seed, 0, Role::Learner));
+        replayed = replay_learner(log, config.label(), &mut *learner, seed);
+    });
+    Ok(replayed)
 }
 
 /// Replays a log through a learner that has learned nothing yet.
-pub fn replay_learner(
+fn replay_learner(
     log: &DecisionLog,
     label: &str,
     learner: &mut (dyn Learner + Send),
@@ -156,13 +164,11 @@ pub fn replay_learner(
     // The episodes that were learned so far, and whether one was corrected since the learner was last asked.
     let (mut learned, mut corrected) = (Vec::new(), false);
     let (mut asked, mut choices, mut choices_agreed) = (0, 0, 0);
+    let (mut recommended, mut recommended_same) = (0, 0);
     for entry in entries {
         match entry {
             LogEntry::Learned(i) => {
                 let it = &log.episodes[i];
-                if let Some(pending) = &mut pending {
-                    pending.settle(learner, it);
-                }
                 learned.push(i);
                 let at = it.learned.unwrap_or_default();
                 if let Some(episode) = it.learned_at(at).filter(|_| !corrected) {
@@ -170,16 +176,17 @@ pub fn replay_learner(
                 }
             }
             LogEntry::Corrected => corrected = true,
-            LogEntry::Withdrawn(i) => {
+            LogEntry::Pending(i, k) => {
                 if let Some(pending) = &mut pending {
-                    pending.settle(learner, &log.episodes[i]);
+                    let it = &log.episodes[i];
+                    pending.change(learner, number(it), &it.pending[k]);
                 }
             }
             LogEntry::Decision(i, t) => {
                 let it = &log.episodes[i];
+                let LoggedDecision { at, state: x, .. } = it.decisions[t - 1];
                 if std::mem::take(&mut corrected) {
                     // As the decision service does: the right values, in the order of learning.
-                    let at = it.decisions[t - 1].at;
                     learner.reset(Stream::new(seed, 0, Role::Learner));
                     learned
                         .iter()
@@ -189,13 +196,14 @@ pub fn replay_learner(
                         pending.announce_again(learner);
                     }
                 }
-                let x = it.episode.states[t - 1];
                 if let Some(pending) = &mut pending {
-                    pending.expire(learner, it.decisions[t - 1].at);
+                    pending.expire(learner, at);
+                    pending.forget_step(learner, number(it), t);
                 }
                 let choice = learner.choose(t, x);
-                if let Some(pending) = &mut pending {
-                    pending.announce(learner, it, t, choice);
+                if let Some(action) = it.decisions[t - 1].recommended {
+                    recommended += 1;
+                    recommended_same += u64::from(choice == action);
                 }
                 let Some(done) = it.logged_action(t) else {
                     continue;
@@ -254,6 +262,8 @@ pub fn replay_learner(
         agreed: by_pair.iter().map(|pair| pair.agreed).sum(),
         choices,
         choices_agreed,
+        recommended,
+        recommended_same,
         earlier_stops: EarlierStops::of(log, &episodes),
         by_pair,
         over_time: parts,
@@ -276,48 +286,59 @@ struct EpisodeReplay {
     stop: Option<(usize, bool)>,
 }
 
+/// The number by which the pending choices of an episode are announced: that of the event that opened it.
+fn number(it: &LoggedEpisode) -> u64 {
+    it.decisions[0].at
+}
+
 /// Choices whose outcome is not known yet, announced to the learner as the decision service does: by the number of their episode,
 /// the state and the action of every step.
 #[derive(Default)]
-struct Pending(BTreeMap<u64, Vec<(usize, Action)>>);
+struct Pending {
+    choices: HashMap<u64, Vec<(usize, Action)>>,
+    /// The episodes whose choices are announced.
+    announced: BTreeSet<u64>,
+}
 
 impl Pending {
-    fn announce(
-        &mut self,
-        learner: &mut (dyn Learner + Send),
-        it: &LoggedEpisode,
-        t: usize,
-        choice: Action,
-    ) {
-        let number = it.decisions[0].at;
-        let taken = (1..t).filter_map(|t| it.action(t));
-        let done = it.decisions[t - 1].recommended.or(it.action(t));
-        let actions = taken.chain([done.unwrap_or(choice)]);
-        let choices: Vec<_> = it.episode.states.iter().copied().zip(actions).collect();
-        announce(learner, number, &choices);
-        self.0.insert(number, choices);
-    }
-
-    fn announce_again(&self, learner: &mut (dyn Learner + Send)) {
-        for (number, choices) in &self.0 {
-            announce(learner, *number, choices);
+    fn change(&mut self, learner: &mut (dyn Learner + Send), number: u64, change: &PendingChange) {
+        self.settle(learner, number);
+        let choices = self.choices.entry(number).or_default();
+        change.apply(choices);
+        if choices.is_empty() {
+            self.choices.remove(&number);
+        } else {
+            announce(learner, number, choices);
+            self.announced.insert(number);
         }
     }
 
-    fn settle(&mut self, learner: &mut (dyn Learner + Send), it: &LoggedEpisode) {
-        let number = it.decisions[0].at;
-        if self.0.remove(&number).is_some() {
+    fn announce_again(&self, learner: &mut (dyn Learner + Send)) {
+        for number in &self.announced {
+            announce(learner, *number, &self.choices[number]);
+        }
+    }
+
+    /// A decision that is made anew is made as if it had not been made before.
+    fn forget_step(&mut self, learner: &mut (dyn Learner + Send), number: u64, t: usize) {
+        let known = self.choices.get(&number).map_or(0, Vec::len);
+        if known >= t {
+            self.settle(learner, number);
+        }
+    }
+
+    fn settle(&mut self, learner: &mut (dyn Learner + Send), number: u64) {
+        if self.announced.remove(&number) {
             learner.settle(number);
         }
     }
 
     fn expire(&mut self, learner: &mut (dyn Learner + Send), at: u64) {
-        while let Some(first) = self.0.first_entry() {
-            if first.key() + PENDING_EVENTS > at.saturating_sub(1) {
+        while let Some(&first) = self.announced.first() {
+            if first + PENDING_EVENTS > at.saturating_sub(1) {
                 break;
             }
-            learner.settle(*first.key());
-            first.remove();
+            self.settle(learner, first);
         }
     }
 }

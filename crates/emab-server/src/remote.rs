@@ -19,6 +19,8 @@ use crate::client_tls::{system_authorities, trusting};
 
 /// How long a connection may take, and each part of an answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// An error is read up to this size.
+const MAX_ERROR: usize = 64 << 10;
 
 /// Why a log cannot be read.
 #[derive(Debug, Error)]
@@ -190,6 +192,9 @@ impl StudyUrl {
             let frame = frame.map_err(|error| failed(error.to_string()))?;
             if let Ok(data) = frame.into_data() {
                 bytes.extend_from_slice(&data);
+            }
+            if status != StatusCode::OK && bytes.len() > MAX_ERROR {
+                break;
             }
         }
         if status == StatusCode::OK {

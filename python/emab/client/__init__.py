@@ -31,7 +31,7 @@ from ._errors import (
     Unexpected,
 )
 from ._estimates import EstimateRow, Estimates
-from ._evaluation import PolicyValue, StudyEvaluation, Unsupported
+from ._evaluation import PolicyValue, StudyEvaluation, Unsupported, ValueInterval
 from ._events import Checkpoint, Event, ImportReport
 from ._health import Check, Health, Limits
 from ._policy import OfflineEpisode, PolicyChoice, PolicyTable
@@ -85,6 +85,7 @@ __all__ = [
     "Unavailable",
     "Unexpected",
     "Unsupported",
+    "ValueInterval",
 ]
 
 # Tracebacks and `help` show the public module.

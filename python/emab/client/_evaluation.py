@@ -23,12 +23,26 @@ class Unsupported(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class ValueInterval(Record):
+    """An estimate and its interval.
+
+    >>> from emab.client import ValueInterval
+    >>> ValueInterval.of({"value": 0.5, "lower": 0.2, "upper": 0.8}).lower
+    0.2
+    """
+
+    value: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyValue(Record):
     """The expected gain of an episode that follows the current choices of a learner, with its interval.
 
     >>> from emab.client import PolicyValue
     >>> value = {"learner": "feedbal", "shadow": True, "value": 0.5, "lower": 0.2, "upper": 0.8}
-    >>> PolicyValue.of({**value, "supported": True, "unsupported": []}).upper
+    >>> PolicyValue.of({**value, "supported": True, "unsupported": [], "without_overrides": None}).upper
     0.8
     """
 
@@ -39,6 +53,7 @@ class PolicyValue(Record):
     upper: float
     supported: bool
     unsupported: tuple[Unsupported, ...]
+    without_overrides: ValueInterval | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ pub struct StatedArgs {
     /// The range of expected costs [default: `outcome_range` of the problem, or the observed ones].
     #[arg(long, value_name = "LOW,HIGH", value_parser = range, allow_hyphen_values = true)]
     pub cost_range: Option<(f64, f64)>,
-    /// The variance proxy of the noise on costs and rewards [default: that of the problem, or the observed one].
+    /// The variance proxy of the noise on costs and rewards; that of values in a stated range where it is smaller [default: that of the problem, or that of values in their range].
     #[arg(long, value_name = "S", value_parser = variance, allow_negative_numbers = true)]
     pub sigma2: Option<f64>,
 }

@@ -6,6 +6,7 @@ use emab_logs::evaluate::LeftOut;
 use emab_logs::{DecisionLog, LogCounts};
 use emab_problem::ProblemFile;
 use emab_server::log_source::{LogSource, SourceError, study_problem};
+use emab_server::store::Address;
 use emab_sim::quoted;
 
 use crate::args::LogArgs;
@@ -60,7 +61,11 @@ pub fn not_an_input<'a>(
     inputs: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), CommandError> {
     let real = |path: &Path| path.canonicalize().ok();
-    let same = |input: &&str| real(out).is_some() && real(out) == real(Path::new(input));
+    let file = |input: &str| match input.parse() {
+        Ok(Address::Sqlite(file)) => file,
+        _ => input.into(),
+    };
+    let same = |input: &&str| real(out).is_some() && real(out) == real(&file(input));
     match inputs.into_iter().find(same) {
         None => Ok(()),
         Some(input) => Err(CommandError::Input(format!(

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::audit::written;
-use crate::common::{json, said};
+use crate::common::{emab_with_input, json, said};
 use crate::test_dir::TestDir;
 
 const DESK: &str = include_str!("../../../../docs/logs.in/desk.toml");
@@ -99,8 +99,19 @@ fn a_store_is_a_log() {
         fit @/studies.db --study clinic                      => no episode with an outcome
         fit @/studies.db --study clinc                       => the store has no study `clinc` (did you mean `clinic`?)
         fit sqlite:@/none.db                                 => there is no store
+        fit @/studies.db --study clinic --out @/studies.db --force        => is read by this command
+        fit sqlite:@/studies.db --study clinic --out @/studies.db --force => is read by this command
     ",
     );
+}
+
+#[test]
+fn a_pipe_is_a_log() {
+    let dir = desk();
+    let call = "evaluate /dev/stdin --problem @/desk.toml --policy logged --json";
+    let piped = emab_with_input(&dir.call(call), &dir.read("log.jsonl"));
+    let file = said(&dir.call(&call.replace("/dev/stdin", "@/log.jsonl")));
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), file.0);
 }
 
 #[test]

@@ -105,6 +105,8 @@ pub struct FittedModel {
     pub log: LogCounts,
     /// The estimated probabilities of the start states, with the number of episodes that began in each.
     pub starts: Vec<(f64, u64)>,
+    /// How far each of these probabilities can be from the truth, 1 at most.
+    pub start_error: f64,
     /// By step and state, for all reachable pairs.
     pub pairs: BTreeMap<(usize, usize), FittedPair>,
     /// The noise on costs.
@@ -253,6 +255,7 @@ impl FittedModel {
             outcome_range: log.outcome_range,
             log: counts,
             starts: starts.collect(),
+            start_error: width(log_error, 0.25, statistics.episodes).min(1.0),
             pairs: pairs.collect(),
             cost_noise: noise_of(
                 statistics.costs().collect::<Vec<_>>().into_iter(),

@@ -116,7 +116,11 @@ impl FittedModel {
         let shares: Vec<String> = self.starts.iter().map(|(it, _)| it.to_string()).collect();
         let counts: Vec<String> = self.starts.iter().map(|(_, it)| it.to_string()).collect();
         let comment = match with_counts {
-            true => format!(" # n = {}", counts.join(", ")),
+            true => format!(
+                " # n = {} ± {}",
+                counts.join(", "),
+                rounded(self.start_error)
+            ),
             false => String::new(),
         };
         line_of(

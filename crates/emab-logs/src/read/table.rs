@@ -11,10 +11,10 @@ use emab_problem::{OutcomeRange, ProblemFile};
 use emab_tables::{Cell, read_csv, read_parquet};
 
 use super::LogError;
-use crate::log::{DecisionLog, LoggedDecision, LoggedEpisode, Status};
+use crate::log::{DecisionLog, LoggedDecision, LoggedEpisode, PendingChange, Status};
 
 /// The columns that are read; the first six are required, others than these are ignored.
-pub const COLUMNS: [&str; 12] = [
+pub const COLUMNS: [&str; 13] = [
     "episode",
     "step",
     "action",
@@ -27,6 +27,7 @@ pub const COLUMNS: [&str; 12] = [
     "learned",
     "event",
     "learned_event",
+    "override",
 ];
 const REQUIRED: usize = 6;
 // Their positions.
@@ -42,6 +43,7 @@ const STATUS: usize = 8;
 const LEARNED: usize = 9;
 const EVENT: usize = 10;
 const LEARNED_EVENT: usize = 11;
+const OVERRIDE: usize = 12;
 
 /// A row.
 struct Row {
@@ -57,6 +59,7 @@ struct Row {
     learned: Option<u64>,
     event: Option<u64>,
     learned_event: Option<u64>,
+    overridden: Option<bool>,
 }
 
 /// Collects the rows of a table of decisions, in any order of episodes and steps.
@@ -135,7 +138,7 @@ impl TableLog {
         let reader = RowReader { number, cells };
         let Some(episode) = reader.text(EPISODE) else {
             // A spreadsheet may write empty rows.
-            if cells.iter().any(|cell| *cell != Cell::Missing) {
+            if !cells.iter().all(is_missing) {
                 self.incomplete.get_or_insert((number, EPISODE));
             }
             return Ok(());
@@ -161,6 +164,7 @@ impl TableLog {
             learned: reader.count(LEARNED)?,
             event: reader.count(EVENT)?,
             learned_event: reader.count(LEARNED_EVENT)?,
+            overridden: reader.boolean(OVERRIDE)?,
         };
         if row.step == 0 {
             self.incomplete.get_or_insert((number, STEP));
@@ -236,7 +240,35 @@ fn set_times(episodes: &mut [(LoggedEpisode, Times)]) {
             decision.at = event.filter(|_| is_timed).unwrap_or(after);
         }
         it.learned = it.is_learned().then_some(after);
+        if is_timed && times.decided.iter().all(Option::is_some) {
+            it.pending = pending_changes(it);
+        }
     }
+}
+
+/// The pending choices of an episode: at each decision what was done before it and what it recommends, until the episode is learned.
+/// A table does not say when a case ended otherwise, or what was corrected.
+fn pending_changes(it: &LoggedEpisode) -> Vec<PendingChange> {
+    let mut changes = Vec::new();
+    for (i, decision) in it.decisions.iter().enumerate() {
+        let keep = i.saturating_sub(1);
+        let taken = it.episode.actions[keep..i].iter();
+        let actions = taken
+            .map(|&a| Action::Continue(a))
+            .chain(decision.recommended);
+        let states = it.episode.states[keep..].iter().copied();
+        changes.push(PendingChange {
+            at: decision.at,
+            keep,
+            choices: states.zip(actions).collect(),
+        });
+    }
+    changes.extend(it.learned.map(|at| PendingChange {
+        at,
+        keep: 0,
+        choices: Vec::new(),
+    }));
+    changes
 }
 
 /// The episode of these rows.
@@ -314,20 +346,25 @@ fn logged(spec: &Spec, id: String, mut rows: Vec<Row>) -> Result<(LoggedEpisode,
         .iter()
         .any(|row| !row.cost.is_nan() || !row.reward.is_nan());
     let status = given.unwrap_or(match (stopped, has_outcome) {
-        (true, true) => Status::Learned,
+        (_, true) => Status::Learned,
         (true, false) => Status::Stopped,
-        (false, _) => Status::Open,
+        (false, false) => Status::Open,
     });
-    let decision = |row: &Row| LoggedDecision {
+    let decision = |(row, &state): (&Row, &usize)| LoggedDecision {
         at: 0,
+        state,
         recommended: row.recommended,
+        overridden: row.overridden.unwrap_or_else(|| {
+            let differs = |done| row.recommended.is_some_and(|it| it != done);
+            row.action.is_some_and(differs)
+        }),
     };
     let times = Times {
         decided: rows.iter().map(|row| row.event).collect(),
         learned: rows.iter().find_map(|row| row.learned_event),
         position: rows.iter().find_map(|row| row.learned),
     };
-    let decisions = rows.iter().map(decision).collect();
+    let decisions = rows.iter().zip(&episode.states).map(decision).collect();
     let logged = LoggedEpisode {
         id,
         status,
@@ -336,7 +373,7 @@ fn logged(spec: &Spec, id: String, mut rows: Vec<Row>) -> Result<(LoggedEpisode,
         decisions,
         learned: None,
         earlier: Vec::new(),
-        withdrawn: None,
+        pending: Vec::new(),
     };
     Ok((logged, times))
 }
@@ -349,6 +386,15 @@ fn states_from(spec: &Spec, start: usize, episode: &Episode) -> Result<Vec<usize
         states.push(next.map_err(|error| error.to_string())?);
     }
     Ok(states)
+}
+
+/// Whether a cell has no value; data frames may have an empty text instead.
+fn is_missing(cell: &Cell<'_>) -> bool {
+    match cell {
+        Cell::Missing => true,
+        Cell::Text(text) => text.is_empty(),
+        _ => false,
+    }
 }
 
 /// The cells of a row.
@@ -366,8 +412,12 @@ impl RowReader<'_> {
         }
     }
 
+    fn cell(&self, column: usize) -> Option<&Cell<'_>> {
+        self.cells.get(column).filter(|cell| !is_missing(cell))
+    }
+
     fn text(&self, column: usize) -> Option<String> {
-        match self.cells.get(column)? {
+        match self.cell(column)? {
             Cell::Missing => None,
             Cell::Text(text) => Some(text.to_string()),
             Cell::Count(value) => Some(value.to_string()),
@@ -377,7 +427,7 @@ impl RowReader<'_> {
     }
 
     fn number(&self, column: usize) -> Result<Option<f64>, LogError> {
-        let value = match self.cells.get(column) {
+        let value = match self.cell(column) {
             None | Some(Cell::Missing) => return Ok(None),
             Some(Cell::Count(value)) => Some(*value as f64),
             Some(Cell::Number(value)) => Some(*value),
@@ -406,6 +456,20 @@ impl RowReader<'_> {
         match LenientU64::from_f64(value) {
             Some(LenientU64(value)) => Ok(Some(value)),
             None => Err(self.wrong(column, format!("{value} is not a whole number from 0 on"))),
+        }
+    }
+
+    fn boolean(&self, column: usize) -> Result<Option<bool>, LogError> {
+        let Some(text) = self.text(column) else {
+            return Ok(None);
+        };
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "1" => Ok(Some(true)),
+            "false" | "0" => Ok(Some(false)),
+            _ => Err(self.wrong(
+                column,
+                format!("`{}` is neither true nor false", truncate(&text)),
+            )),
         }
     }
 

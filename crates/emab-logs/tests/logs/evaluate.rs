@@ -269,7 +269,7 @@ fn overrides_are_counted_and_dropped() {
     let mut log = four_episodes();
     // In the last two episodes `stop` was recommended.
     for it in &mut log.episodes[2..] {
-        it.decisions[0].recommended = Some(Action::Stop);
+        it.decisions[0].overridden = true;
     }
     let it = evaluate(&log, &mut always("go", 0), &Settings::default()).unwrap();
     assert_eq!(it.log.overridden, 2);

@@ -1,7 +1,8 @@
 use emab::Action;
-use emab_logs::read::{read_csv_log, read_past_log};
+use emab_logs::read::{TableLog, read_csv_log, read_past_log};
 use emab_logs::{LogEntry, Status};
 use emab_problem::ProblemFile;
+use emab_tables::Cell;
 
 fn problem() -> ProblemFile {
     ProblemFile::find("resource").unwrap()
@@ -32,20 +33,37 @@ fn a_table_has_the_order_of_events() {
         (b.episode.states.clone(), b.known_gain()),
         (vec![0, 1], Some(1.0))
     );
-    assert!(b.is_override(2) && !b.is_override(1));
+    assert_eq!((b.first_override(), a.first_override()), (Some(2), None));
     assert_eq!((c.status, c.action(1)), (Status::Open, None));
-    use LogEntry::{Decision, Learned};
+    use LogEntry::{Decision, Learned, Pending};
     assert_eq!(
         log.entries(),
         [
             Decision(1, 1),
+            Pending(1, 0),
             Decision(0, 1),
+            Pending(0, 0),
             Decision(1, 2),
+            Pending(1, 1),
             Decision(0, 2),
+            Pending(0, 1),
             Learned(0),
+            Pending(0, 2),
             Decision(2, 1),
-            Learned(1)
+            Pending(2, 0),
+            Learned(1),
+            Pending(1, 2),
         ]
+    );
+    let mut choices = Vec::new();
+    let pending = b.pending.iter().map(|change| {
+        change.apply(&mut choices);
+        choices.clone()
+    });
+    let go = Action::Continue(0);
+    assert_eq!(
+        pending.collect::<Vec<_>>(),
+        [vec![(0, go)], vec![(0, go), (1, go)], vec![]]
     );
     // Without the events, one episode after another in the order of learning.
     let without: String = TABLE
@@ -192,6 +210,58 @@ fn an_episode_without_a_known_value_has_no_outcome() {
     let log = read_csv_log(problem(), table.as_bytes()).unwrap();
     let counts = log.counts();
     assert_eq!((counts.learned, counts.stopped), (1, 1));
+}
+
+#[test]
+fn known_values_are_an_outcome_also_without_a_stop() {
+    let table = "episode,step,action,feedback,cost,reward\na,1,cont,0,0.5,0\na,2,,,,0.5\nb,1,,,,\n";
+    let log = read_csv_log(problem(), table.as_bytes()).unwrap();
+    let counts = log.counts();
+    assert_eq!((counts.learned, counts.open), (1, 1));
+    assert_eq!(
+        (log.episodes[0].action(2), log.episodes[0].known_gain()),
+        (None, Some(0.0))
+    );
+}
+
+#[test]
+fn a_table_says_what_an_override_is() {
+    let overrides = |values: [&str; 2]| {
+        let [one, two] = values;
+        let table = format!(
+            "episode,step,recommended,action,feedback,cost,reward,override\na,1,stop,cont,0,0.5,0,{one}\na,2,stop,stop,,,0.5,{two}\n"
+        );
+        read_csv_log(problem(), table.as_bytes()).map(|log| log.episodes[0].first_override())
+    };
+    assert_eq!(overrides(["", ""]).unwrap(), Some(1));
+    assert_eq!(overrides(["False", "true"]).unwrap(), Some(2));
+    let error = overrides(["no", ""]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("row 2, column `override`: `no` is neither true nor false"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_empty_text_is_missing() {
+    let mut table = TableLog::new(problem());
+    let text = |it: &'static str| Cell::text(it);
+    let rows = [
+        ["a", "1", "cont", "1", "0.5", ""],
+        ["a", "2", "stop", "", "", "1"],
+        ["", "", "", "", "", ""],
+    ];
+    for (number, row) in (1..).zip(rows) {
+        table.row(number, &row.map(text)).unwrap();
+    }
+    let log = table.finish(&[true; 6]).unwrap();
+    assert_eq!(
+        (
+            log.counts().episodes,
+            log.episodes[0].episode.known_reward(1)
+        ),
+        (1, None)
+    );
 }
 
 #[test]

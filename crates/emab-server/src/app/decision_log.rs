@@ -8,17 +8,20 @@ use std::collections::HashMap;
 use std::io::{BufRead, Read};
 use std::sync::mpsc;
 
+use emab::Action;
 use emab_logs::log::EarlierVersion;
-use emab_logs::{DecisionLog, LoggedDecision, LoggedEpisode, Status as LoggedStatus};
+use emab_logs::{
+    DecisionLog, LoggedDecision, LoggedEpisode, PendingChange, Status as LoggedStatus,
+};
 use emab_problem::{Format, ProblemFile};
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::app::export::ExportHeader;
 use crate::app::{CHANGED, PAGE, Replay};
-use crate::domain::event::{Abandoned, Voided};
 use crate::domain::{
-    EpisodeRecord, Event, EventKind, Head, MAX_LINE, Record, Status, Study, unpack,
+    EpisodeRecord, Event, Head, MAX_LINE, Record, Status, Study, pending_choices, under_rules,
+    unpack,
 };
 use crate::store::{Store, StoreError, Which};
 
@@ -57,7 +60,9 @@ struct Observed {
     decisions: Vec<LoggedDecision>,
     learned: Option<u64>,
     earlier: Vec<EarlierVersion>,
-    withdrawn: Option<u64>,
+    pending: Vec<PendingChange>,
+    /// The pending choices after the last change.
+    choices: Vec<(usize, Action)>,
 }
 
 #[derive(Deserialize)]
@@ -96,43 +101,50 @@ impl DecisionLogReader {
         let Some(state) = &self.replay.state else {
             return Ok(());
         };
-        if let Some((id, step, text)) = event.decision() {
+        let Some(id) = event.kind.episode() else {
+            return Ok(());
+        };
+        let Some(record) = self.replay.episodes.get(id) else {
+            return Ok(());
+        };
+        let observed = match self.episodes.get_mut(id) {
+            Some(observed) => observed,
+            None => self.episodes.entry(id.to_owned()).or_default(),
+        };
+        let decision = event.decision();
+        if let Some((_, step, text)) = decision {
             let decision: RecommendedAction<'_> =
                 serde_json::from_str(text).map_err(|error| broken(error.to_string()))?;
-            let decision = LoggedDecision {
+            // A correction of an earlier step makes the decision of the current one anew.
+            observed.decisions.truncate(step as usize - 1);
+            observed.decisions.push(LoggedDecision {
                 at: event.seq,
+                state: record.state(),
                 recommended: state.study.action_of(&decision.action),
-            };
-            let decisions = &mut self.observed(id).decisions;
-            match decisions.get_mut(step as usize - 1) {
-                // A correction has made the decision anew; it was asked for before.
-                Some(known) => known.recommended = decision.recommended,
-                None => decisions.push(decision),
-            }
+                overridden: false,
+            });
         }
-        if let EventKind::Abandoned(Abandoned { episode: id, .. })
-        | EventKind::Voided(Voided { episode: id, .. }) = &event.kind
-        {
-            self.observed(id).withdrawn = Some(event.seq);
+        let choices = pending_choices(record);
+        let both = choices.iter().zip(&observed.choices);
+        let keep = both.take_while(|(one, other)| one == other).count();
+        if decision.is_some() || keep < choices.len().max(observed.choices.len()) {
+            observed.pending.push(PendingChange {
+                at: event.seq,
+                keep,
+                choices: choices[keep..].to_vec(),
+            });
+            observed.choices = choices;
         }
-        if let Some(id) = event.kind.episode() {
-            let is_learned = position(&self.replay).is_some();
-            if is_learned || before.is_some() {
-                let observed = self.observed(id);
-                observed.learned = observed.learned.or(Some(event.seq));
-                observed
-                    .earlier
-                    .extend(before.map(|episode| EarlierVersion {
-                        until: event.seq,
-                        episode,
-                    }));
-            }
+        if record.position.is_some() || before.is_some() {
+            observed.learned = observed.learned.or(Some(event.seq));
+            observed
+                .earlier
+                .extend(before.map(|episode| EarlierVersion {
+                    until: event.seq,
+                    episode,
+                }));
         }
         Ok(())
-    }
-
-    fn observed(&mut self, id: &str) -> &mut Observed {
-        self.episodes.entry(id.to_owned()).or_default()
     }
 
     /// The log up to the last event.
@@ -148,7 +160,7 @@ impl DecisionLogReader {
             logged_episode(record, observed)
         });
         let episodes = episodes.collect();
-        decision_log(&state.study, episodes)
+        decision_log(&state.study, state.head.rules, episodes)
     }
 
     /// The number and hash of the last event.
@@ -158,7 +170,11 @@ impl DecisionLogReader {
     }
 }
 
-fn decision_log(study: &Study, episodes: Vec<LoggedEpisode>) -> Result<DecisionLog, LogReadError> {
+fn decision_log(
+    study: &Study,
+    rules: u32,
+    episodes: Vec<LoggedEpisode>,
+) -> Result<DecisionLog, LogReadError> {
     let broken = |what: String| LogReadError::Broken {
         place: "event 1".into(),
         what,
@@ -167,20 +183,28 @@ fn decision_log(study: &Study, episodes: Vec<LoggedEpisode>) -> Result<DecisionL
     let file = ProblemFile::parse_as(Format::Json, "problem", &problem)
         .map_err(|error| broken(error.sentence()))?;
     Ok(DecisionLog {
-        learner: Some(study.learner.label().into()),
+        learner: Some(under_rules(&study.learner, rules).label().into()),
         ..DecisionLog::new(file, study.outcome_range, episodes)
     })
 }
 
 fn logged_episode(record: &EpisodeRecord, mut observed: Observed) -> LoggedEpisode {
-    // An imported episode is decided when it is learned.
-    let at = observed.learned.unwrap_or(record.opened);
-    let none = LoggedDecision {
-        at,
-        recommended: None,
-    };
     let steps = record.step();
-    observed.decisions.resize(steps, none);
+    // An imported episode is decided when it is learned.
+    let decided = observed.decisions.len();
+    let none = |&state: &usize| LoggedDecision {
+        at: observed.learned.unwrap_or(record.opened),
+        state,
+        recommended: None,
+        overridden: false,
+    };
+    let missing = record.states.iter().skip(decided).map(none);
+    observed.decisions.extend(missing);
+    let ends = record.end.as_ref().is_some_and(|end| end.overridden);
+    for (i, decision) in observed.decisions.iter_mut().enumerate() {
+        let step = record.steps.get(i);
+        decision.overridden = step.map_or(ends, |step| step.overridden);
+    }
     // An open episode has no outcome yet.
     let mut episode = record.episode();
     episode.rewards.resize(steps, f64::NAN);
@@ -199,7 +223,7 @@ fn logged_episode(record: &EpisodeRecord, mut observed: Observed) -> LoggedEpiso
         decisions: observed.decisions,
         learned: observed.learned.filter(|_| record.position.is_some()),
         earlier: observed.earlier,
-        withdrawn: observed.withdrawn,
+        pending: observed.pending,
     }
 }
 
@@ -315,39 +339,26 @@ pub fn of_store(
     log.finish()
 }
 
-/// The episodes of a study as they are in its store, without the times of decisions: enough to evaluate policies.
+/// The episodes of a study as they are in its store, without its decisions: enough to evaluate policies.
 pub fn of_episodes(
     study: &Study,
     store: &mut dyn Store,
-    key: i64,
+    head: &Head,
 ) -> Result<DecisionLog, LogReadError> {
     const EPISODES: usize = 1_000;
     let (mut episodes, mut after) = (Vec::new(), String::new());
     loop {
-        let page = store.episodes_after(key, &after, Which::All, EPISODES)?;
+        let page = store.episodes_after(head.key, &after, Which::All, EPISODES)?;
         let Some(last) = page.last() else { break };
         after.clone_from(&last.id);
-        for record in &page {
-            let mut logged = logged_episode(
-                record,
-                Observed {
-                    learned: record.position,
-                    ..Observed::default()
-                },
-            );
-            let ends = record.end.as_ref().is_some_and(|end| end.overridden);
-            for (i, decision) in logged.decisions.iter_mut().enumerate() {
-                let step = record.steps.get(i);
-                if step.map_or(ends, |step| step.overridden) {
-                    let stored = store.decision(key, &record.id, Some(i as u32 + 1))?;
-                    let text = stored.map(|it| it.text).unwrap_or_default();
-                    let named = serde_json::from_str::<RecommendedAction<'_>>(&text).ok();
-                    decision.recommended = named.and_then(|it| study.action_of(&it.action));
-                }
-            }
-            episodes.push(logged);
-        }
+        episodes.extend(page.iter().map(|record| {
+            let observed = Observed {
+                learned: record.position,
+                ..Observed::default()
+            };
+            logged_episode(record, observed)
+        }));
         std::thread::yield_now();
     }
-    decision_log(study, episodes)
+    decision_log(study, head.rules, episodes)
 }

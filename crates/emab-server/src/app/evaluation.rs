@@ -39,7 +39,7 @@ impl Service {
                 ..Settings::default()
             };
             let policies = policies(state)?;
-            let log = of_episodes(&state.study, store, state.head.key);
+            let log = of_episodes(&state.study, store, &state.head);
             let log = log.map_err(|error| match error {
                 LogReadError::Store(error) => CommandError::Store(error),
                 other => Rejection::internal(other.to_string()).into(),
@@ -49,7 +49,8 @@ impl Service {
                     EvaluateError::Graph(_)
                     | EvaluateError::Empty(_)
                     | EvaluateError::Assumption(_)
-                    | EvaluateError::NoGain => Rejection::not_possible(error.to_string()),
+                    | EvaluateError::NoGain
+                    | EvaluateError::Policy(_) => Rejection::not_possible(error.to_string()),
                     EvaluateError::Confidence(_) => {
                         Rejection::malformed(error.to_string()).at("/confidence")
                     }

@@ -87,6 +87,10 @@ impl From<RemoteError> for SourceError {
     fn from(error: RemoteError) -> SourceError {
         match error {
             RemoteError::Connection { .. } => SourceError::System(error.to_string()),
+            // The service is overloaded, or fails.
+            RemoteError::Answer { status, .. } if status == 429 || status >= 500 => {
+                SourceError::System(error.to_string())
+            }
             other => input(other),
         }
     }
@@ -154,12 +158,13 @@ impl LogSource<'_> {
         if begin.starts_with(SQLITE) {
             return self.store(&Address::Sqlite(place.into()));
         }
-        let file = File::open(place).map_err(unreadable)?;
         if begin.starts_with(PARQUET) {
             self.has_no_study()?;
             return in_place(place, read_parquet_log(needed(place, problem)?, file));
         }
-        self.stream(place, BufReader::with_capacity(1 << 20, file), problem)
+        // A pipe cannot be read twice.
+        let whole = Cursor::new(begin).chain(file);
+        self.stream(place, BufReader::with_capacity(1 << 20, whole), problem)
     }
 
     /// Fails if a study is named, for a log that has none.
@@ -311,5 +316,27 @@ pub fn find_study(store: &mut dyn Store, study: Option<&str>) -> Result<Head, So
             let instead = names().instead_of(name);
             input(format!("the store has no study `{name}`{instead}"))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_service_is_no_wrong_call() {
+        let is_input = |status| {
+            let (address, what) = ("desk:80".into(), "no reason is given".into());
+            let error = RemoteError::Answer {
+                address,
+                status,
+                what,
+            };
+            matches!(SourceError::from(error), SourceError::Input(_))
+        };
+        assert_eq!(
+            [401, 404, 429, 500, 503].map(is_input),
+            [true, true, false, false, false]
+        );
     }
 }

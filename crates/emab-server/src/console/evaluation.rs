@@ -56,7 +56,7 @@ fn evaluation(it: &StudyEvaluation) -> Markup {
                 "."
                 @if learner.log.overridden > 0 {
                     " In " (learner.log.overridden) " of them something else was done than recommended. If that was because of something that the states do not show, \
-                     the estimates are biased."
+                     the estimates are biased; those without overridden steps leave out these steps and what followed them."
                 }
             }
         }
@@ -81,6 +81,7 @@ fn evaluation(it: &StudyEvaluation) -> Markup {
 }
 
 fn table(all: &[&Evaluation]) -> Markup {
+    let overridden = all.iter().any(|it| it.without_overrides.is_some());
     let values = || all.iter().map(|it| &it.value);
     let least = values().map(|it| it.lower).fold(f64::INFINITY, f64::min);
     let most = values()
@@ -90,13 +91,17 @@ fn table(all: &[&Evaluation]) -> Markup {
         div.wide tabindex="0" role="group" aria-label="Table: gain of a case by learner" {
             table.data {
                 thead { tr { th scope="col" { "Learner" } th.n scope="col" { "Gain" }
-                    th scope="col" { (CONFIDENCE * 100.0) " % interval" } } }
+                    th scope="col" { (CONFIDENCE * 100.0) " % interval" }
+                    @if overridden { th scope="col" { "Without overridden steps" } } } }
                 tbody {
                     @for (i, it) in all.iter().enumerate() {
                         tr {
                             th scope="row" { code { (it.policy) } @if i == 0 { ", recommends" } @else { ", shadow" } }
                             td.n { (amount(it.value.value)) }
                             td { (amount(it.value.lower)) " to " (amount(it.value.upper)) (interval(&it.value, (least, most))) }
+                            @if let Some(without) = it.without_overrides {
+                                td { (amount(without.value)) " (" (amount(without.lower)) " to " (amount(without.upper)) ")" }
+                            }
                         }
                     }
                 }

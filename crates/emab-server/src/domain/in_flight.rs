@@ -22,8 +22,8 @@ impl InFlight {
     pub fn update(&mut self, episode: &EpisodeRecord, learners: &mut StudyLearners) {
         let number = episode.opened;
         self.remove(number, learners);
-        if matches!(episode.status(), Status::Open | Status::Stopped) {
-            let choices = choices(episode);
+        let choices = pending_choices(episode);
+        if !choices.is_empty() {
             announce(number, &choices, learners);
             self.0.insert(number, choices);
         }
@@ -61,9 +61,12 @@ fn announce(number: u64, choices: &[(usize, Action)], learners: &mut StudyLearne
     }
 }
 
-/// The state and the action of every step: the actions that were taken, and at the current step the recommended one, or `stop`
-/// after the end.
-fn choices(episode: &EpisodeRecord) -> Vec<(usize, Action)> {
+/// The choices of an episode that are in flight, the state and the action of every step: the actions that were taken, and at the
+/// current step the recommended one, or `stop` after the end.
+pub fn pending_choices(episode: &EpisodeRecord) -> Vec<(usize, Action)> {
+    if !matches!(episode.status(), Status::Open | Status::Stopped) {
+        return Vec::new();
+    }
     let taken = episode
         .steps
         .iter()

@@ -24,6 +24,14 @@ pub struct GainSum {
     pub sum: f64,
 }
 
+/// A learner of a study of these rules: earlier ones leave out feedback whose cost is unknown.
+pub fn under_rules(config: &LearnerConfig, rules: u32) -> LearnerConfig {
+    match rules < RULES_5 {
+        true => config.clone().with_default("unknown_costs", "drop"),
+        false => config.clone(),
+    }
+}
+
 /// The learners of a study and what they have learned.
 pub struct StudyLearners {
     learner: Box<dyn Learner + Send>,
@@ -40,12 +48,7 @@ impl StudyLearners {
     /// Learners of a study of these rules that have learned nothing.
     pub fn new(study: &Study, rules: u32) -> Result<StudyLearners, Rejection> {
         let build = |config: &LearnerConfig| {
-            // Earlier rules leave out feedback whose cost is unknown.
-            let config = match rules < RULES_5 {
-                true => &config.clone().with_default("unknown_costs", "drop"),
-                false => config,
-            };
-            let built = config.build(&study.spec, None);
+            let built = under_rules(config, rules).build(&study.spec, None);
             built.map_err(|error| Rejection::internal(error.to_string()))
         };
         Ok(StudyLearners {

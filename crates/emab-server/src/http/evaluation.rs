@@ -68,6 +68,19 @@ pub struct PolicyValue {
     supported: bool,
     /// Those that were not; the interval rests on the stated ranges there.
     unsupported: Vec<Unsupported>,
+    /// The same without the steps from the first override of an episode on; `null` if there are no overrides.
+    without_overrides: Option<ValueInterval>,
+}
+
+/// An estimate and its interval.
+#[derive(Serialize, ToSchema)]
+pub struct ValueInterval {
+    /// The estimate.
+    value: f64,
+    /// The lower end of the interval.
+    lower: f64,
+    /// The upper end of the interval.
+    upper: f64,
 }
 
 /// A step and state that was not observed with an action.
@@ -99,6 +112,11 @@ fn policy_value(it: &Evaluation, shadow: bool) -> PolicyValue {
         upper: it.value.upper,
         supported: it.supported,
         unsupported: it.unsupported.iter().map(Unsupported::from).collect(),
+        without_overrides: it.without_overrides.map(|it| ValueInterval {
+            value: it.value,
+            lower: it.lower,
+            upper: it.upper,
+        }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The table of the policy, and steps that were decided from it while the service could not be reached.
 
 use emab_server::app::audit::{Options, audit_export_with, audit_study};
+use emab_server::decision_log::of_export;
 use emab_server::store::sqlite::Sqlite;
 use serde_json::{Value, json};
 
@@ -155,6 +156,11 @@ async fn a_false_report_is_found_by_the_audit() {
     let other = if action == "scan" { "blood" } else { "scan" };
     client.open("p").await.is(201);
     report(&client, &table, other).await.is(200);
+    // It is no override, whatever was recommended meanwhile.
+    let log = of_export(client.export_file().await.as_bytes(), |_| {}).unwrap();
+    let p = log.episodes.iter().find(|it| it.id == "p").unwrap();
+    assert_eq!(p.first_override(), None);
+    assert_ne!(p.decisions[0].recommended, p.action(1));
     for found in audited(&client).await {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("step 1 of episode p: "), "{found:?}");

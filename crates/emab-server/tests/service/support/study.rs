@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use emab::learners::LearnerConfig;
+use emab_logs::DecisionLog;
 use emab_server::app::replay::Replay;
 use emab_server::audit::audit_study;
+use emab_server::decision_log::of_export;
 use emab_server::domain::event::Record;
 use emab_server::http::view::Estimates;
 use emab_server::store::sqlite::Sqlite;
@@ -16,6 +19,17 @@ use super::{Answer, STUDY, TestServer};
 pub struct StudyClient {
     pub server: Arc<TestServer>,
     pub study: String,
+}
+
+/// Asserts that the learner of an export, replayed on it, repeats every recommendation, unless a protocol made some of them.
+pub fn assert_replayed(log: &DecisionLog, export: &str) {
+    if export.contains("\"protocol\":") {
+        return;
+    }
+    let learner = log.learner.as_deref().unwrap();
+    let config = LearnerConfig::parse(learner, log.file.learning()).unwrap();
+    let replayed = emab_logs::replay(log, &config, 1).unwrap();
+    assert_eq!(replayed.recommended_same, replayed.recommended, "{learner}");
 }
 
 /// A new service with the study `clinic`.
@@ -176,7 +190,7 @@ impl StudyClient {
         Some((row["count"].as_u64()?, row["mean"].as_f64()?))
     }
 
-    /// Asserts that the store, the export and the estimates follow from the log.
+    /// Asserts that the store, the export and the estimates follow from the log, and that its learner repeats what it recommended.
     pub async fn assert_consistent(&self) {
         let mut store = Sqlite::inspect(&self.server.file()).unwrap();
         store.begin_snapshot().unwrap();
@@ -197,6 +211,10 @@ impl StudyClient {
         let estimates = Estimates::of(replay.state.as_mut().unwrap());
         let estimates = serde_json::to_string(&estimates).unwrap();
         assert_eq!(self.estimates().await.text, estimates);
+        assert_replayed(
+            &of_export(export.text.as_bytes(), |_| {}).unwrap(),
+            &export.text,
+        );
     }
 }
 

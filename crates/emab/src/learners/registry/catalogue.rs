@@ -248,14 +248,15 @@ impl LearnerConfig {
         Ok(self)
     }
 
-    /// The same with this value of a parameter that is not set; unchanged where the learner has no such parameter.
+    /// The same with this value of a parameter that is not set, also in its text; unchanged where the learner has no such parameter.
     ///
     /// ```
     /// use emab::learners::{LearnerConfig, LearnerDefaults, ParameterValue};
     /// let config = |text| LearnerConfig::parse(text, &LearnerDefaults::default()).unwrap();
     /// let dropping = config("feedbal-model").with_default("unknown_costs", "drop");
     /// assert!(dropping.parameters().contains(&("unknown_costs", ParameterValue::Word("drop".into()))));
-    /// assert_eq!(dropping.label(), "feedbal-model");
+    /// assert_eq!(dropping.label(), "feedbal-model:unknown_costs=drop");
+    /// assert_eq!(config("feedbal-model:delta=0.05").with_default("unknown_costs", "drop").label(), "feedbal-model:delta=0.05,unknown_costs=drop");
     /// assert_eq!(config("feedbal").with_default("unknown_costs", "drop").parameters(), config("feedbal").parameters());
     /// ```
     #[must_use]
@@ -264,6 +265,8 @@ impl LearnerConfig {
         if let Some(parameter) = parameter
             && self.settings().value(name).is_none()
         {
+            let separator = if self.text.contains(':') { ',' } else { ':' };
+            self.text = format!("{}{separator}{name}={value}", self.text);
             let value = ParameterValue::read(value);
             self.values.push((parameter.name, value));
         }
