@@ -19,9 +19,10 @@ LogLike: TypeAlias = "str | PathLike[str] | Iterable[Episode] | Any"
 """A log: a path or an address as the commands take it, a table of decisions (pandas, Polars or Arrow), or episodes."""
 
 PolicyLike: TypeAlias = (
-    "str | Policy | Mapping[str, Any] | Sequence[Sequence[str | None]] | Learner | Callable[[int, int], Any]"
+    "str | PathLike[str] | Policy | Mapping[str, Any] | Sequence[Sequence[str | None]] | Learner"
+    " | Callable[[int, int], Any]"
 )
-"""A policy: a name, one of :func:`solve`, a table by step and state, a learner, or a function of step and state."""
+"""A policy: a name, a file, one of :func:`solve`, a table by step and state, a learner, or a function of both."""
 
 Range: TypeAlias = "tuple[float, float] | None"
 
@@ -194,8 +195,8 @@ class Evaluation(_Shown):
 
 def _policy(policy: PolicyLike, log: DecisionLog) -> tuple[str, str | None, bool]:
     """Return the name of a policy, its document, and whether it may depend on the log."""
-    if isinstance(policy, str):
-        return policy, None, False
+    if isinstance(policy, (str, PathLike)):
+        return fspath(policy), None, False
     if isinstance(policy, Policy):
         return "policy", json.dumps({"policy": policy.policy}), False
     if isinstance(policy, Mapping):

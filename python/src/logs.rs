@@ -197,10 +197,10 @@ impl DecisionLog {
             }
         });
         let configs = configs.collect::<Result<Vec<_>, _>>().map_err(&invalid)?;
+        let stopped = interrupt.clone();
         let replays = interruptible(py, move || {
-            let replays = configs
-                .iter()
-                .map(|config| emab_logs::replay(&log, config, seed));
+            let wanted = configs.iter().take_while(|_| !stopped.is_stopped());
+            let replays = wanted.map(|config| emab_logs::replay(&log, config, seed));
             replays.collect::<Result<Vec<_>, _>>()
         });
         // After Ctrl-C the work goes on, but calls no learner any more.

@@ -34,7 +34,12 @@ impl Interrupt {
     /// Whether an engine thread may call Python: the work goes on, and the interpreter is not about to exit.
     pub fn may_call(&self) -> bool {
         CALLED.store(true, Ordering::Relaxed);
-        !self.stop.load(Ordering::Relaxed) && !EXITING.load(Ordering::Relaxed)
+        !self.is_stopped() && !EXITING.load(Ordering::Relaxed)
+    }
+
+    /// Whether the work is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Stop the work because of an exception. Only the first one is kept.

@@ -102,7 +102,7 @@ def test_policies_of_all_kinds(frame, tmp_path):
     document, saved = tmp_path / "policy.json", tmp_path / "learner.jsonl"
     document.write_text(json.dumps({"policy": table}))
     learner.save(saved)
-    assert emab.evaluate(frame, str(document), problem=PROBLEM).value == values[0]
+    assert emab.evaluate(frame, document, problem=PROBLEM).value == values[0]
     of_file = emab.evaluate(frame, str(saved), problem=PROBLEM)
     assert (of_file.value, of_file.from_log) == (emab.evaluate(frame, learner, problem=PROBLEM).value, True)
     logged = emab.evaluate(frame, "logged", problem=PROBLEM)

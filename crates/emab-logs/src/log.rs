@@ -56,7 +56,7 @@ pub struct PendingChange {
     pub at: u64,
     /// The number of choices that stay, from the first step on.
     pub keep: usize,
-    /// Those that follow: the state and the action of each step. Without any choice, the episode is no longer pending.
+    /// Those that follow: the state and the action of each step. An episode without any choice after the change is no longer pending.
     pub choices: Vec<(usize, Action)>,
 }
 

@@ -112,6 +112,10 @@ fn a_pipe_is_a_log() {
     let piped = emab_with_input(&dir.call(call), &dir.read("log.jsonl"));
     let file = said(&dir.call(&call.replace("/dev/stdin", "@/log.jsonl")));
     assert_eq!(String::from_utf8(piped.stdout).unwrap(), file.0);
+    // Blank lines before the first episode are no end.
+    let blank = [&[b'\n'; 100][..], &dir.read("log.jsonl")].concat();
+    let piped = emab_with_input(&dir.call(call), &blank);
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), file.0);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tables with one row per decision, as `emab export --table decisions` writes them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 
@@ -221,6 +221,13 @@ struct Times {
     position: Option<u64>,
 }
 
+impl Times {
+    /// Whether the event of every decision is known.
+    fn is_decided(&self) -> bool {
+        self.decided.iter().all(Option::is_some)
+    }
+}
+
 /// Sets the times of all decisions: those of events if the table has them. Otherwise episodes follow one another in the order of
 /// learning, or in that of the table, and those that are not learned come last.
 fn set_times(episodes: &mut [(LoggedEpisode, Times)]) {
@@ -229,6 +236,7 @@ fn set_times(episodes: &mut [(LoggedEpisode, Times)]) {
     let has_positions = learned().all(|(_, times)| times.position.is_some());
     let most = learned().filter_map(|(_, times)| times.position).max();
     let last = most.unwrap_or(0).max(episodes.len() as u64);
+    let is_numbered = is_timed && are_event_numbers(episodes);
     for (place, (it, times)) in (0_u64..).zip(episodes) {
         let after = match (it.is_learned(), is_timed) {
             (true, true) => times.learned.unwrap_or(place),
@@ -240,15 +248,33 @@ fn set_times(episodes: &mut [(LoggedEpisode, Times)]) {
             decision.at = event.filter(|_| is_timed).unwrap_or(after);
         }
         it.learned = it.is_learned().then_some(after);
-        if is_timed && times.decided.iter().all(Option::is_some) {
-            it.pending = pending_changes(it);
+        if is_numbered && times.is_decided() {
+            it.pending = pending_changes(it, times.learned);
         }
     }
 }
 
-/// The pending choices of an episode: at each decision what was done before it and what it recommends, until the episode is learned.
-/// A table does not say when a case ended otherwise, or what was corrected.
-fn pending_changes(it: &LoggedEpisode) -> Vec<PendingChange> {
+/// Whether events are numbered as in the decision service: all decisions differently, those of an episode in order, and learning after
+/// them. Otherwise it is not known which cases were under way together.
+fn are_event_numbers(episodes: &[(LoggedEpisode, Times)]) -> bool {
+    let mut seen = HashSet::new();
+    let decided = episodes.iter().filter(|(_, times)| times.is_decided());
+    decided.into_iter().all(|(_, times)| {
+        let events = times.decided.iter().copied().flatten();
+        events.clone().chain(times.learned).is_sorted()
+            && events.into_iter().all(|it| seen.insert(it))
+    })
+}
+
+/// The pending choices of an episode: at each decision what was done before it and what it recommends, until the episode is learned
+/// or abandoned. A table says neither when a case ended nor what was corrected; that it was voided, but not when.
+fn pending_changes(it: &LoggedEpisode, learned: Option<u64>) -> Vec<PendingChange> {
+    let last = it.decisions.last().map(|decision| decision.at);
+    let end = match it.status {
+        Status::Voided if learned.is_none() => return Vec::new(),
+        Status::Abandoned => learned.or(last),
+        _ => learned,
+    };
     let mut changes = Vec::new();
     for (i, decision) in it.decisions.iter().enumerate() {
         let keep = i.saturating_sub(1);
@@ -263,7 +289,7 @@ fn pending_changes(it: &LoggedEpisode) -> Vec<PendingChange> {
             choices: states.zip(actions).collect(),
         });
     }
-    changes.extend(it.learned.map(|at| PendingChange {
+    changes.extend(end.map(|at| PendingChange {
         at,
         keep: 0,
         choices: Vec::new(),

@@ -90,6 +90,31 @@ fn a_table_has_the_order_of_events() {
 }
 
 #[test]
+fn cases_under_way_need_event_numbers() {
+    let pending = |text: &str| {
+        let log = read_csv_log(problem(), text.as_bytes()).unwrap();
+        log.episodes
+            .iter()
+            .map(|it| it.pending.len())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(pending(TABLE), [3, 3, 1]);
+    // Two decisions with one number, decisions that are not in order, and one after the episode was learned.
+    for (from, to) in [("1,4,9", "1,7,9"), ("1,4,9", "1,1,9"), ("1,2,9", "1,2,3")] {
+        let text = TABLE.replace(from, to);
+        let text = if to == "1,2,3" {
+            text.replace("1,4,9", "1,4,3")
+        } else {
+            text
+        };
+        assert_eq!(pending(&text), [0, 0, 0], "{to}");
+    }
+    // An abandoned case ends with its last decision; one that was voided was not under way, as far as the table says.
+    assert_eq!(pending(&TABLE.replace("open", "abandoned")), [3, 3, 2]);
+    assert_eq!(pending(&TABLE.replace("open", "voided")), [3, 3, 0]);
+}
+
+#[test]
 fn wrong_tables_are_named() {
     for (from, to, expected) in [
         ("step,", "stap,", "the table has no column `step`"),

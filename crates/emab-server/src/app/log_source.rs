@@ -186,17 +186,28 @@ impl LogSource<'_> {
         problem: Option<ProblemFile>,
     ) -> Result<DecisionLog, SourceError> {
         let unreadable = |error: std::io::Error| input(format!("cannot read {place}: {error}"));
-        let begin = from.fill_buf().map_err(unreadable)?;
-        let first = begin.iter().find(|byte| !byte.is_ascii_whitespace());
-        if first.is_none() {
-            return Err(input(format!("{place} is empty")));
-        }
+        // White space may fill the first buffers.
+        let mut begin = Vec::new();
+        let first = loop {
+            let buffer = from.fill_buf().map_err(unreadable)?;
+            let first = buffer.iter().find(|byte| !byte.is_ascii_whitespace());
+            let (first, read) = (first.copied(), buffer.len());
+            if read == 0 || begin.len() as u64 > MAX_FIRST_LINE {
+                return Err(input(format!("{place} is empty")));
+            }
+            begin.extend_from_slice(buffer);
+            from.consume(read);
+            if let Some(first) = first {
+                break first;
+            }
+        };
         if begin.starts_with(PARQUET) {
             return Err(input(
                 "a table in Parquet is read from a file, not from standard input",
             ));
         }
-        if first != Some(&b'{') {
+        let mut from = Cursor::new(begin).chain(from);
+        if first != b'{' {
             self.has_no_study()?;
             return in_place(place, read_csv_log(needed(place, problem)?, from));
         }
