@@ -83,7 +83,7 @@ class ReplayedLearner:
     choices_agreed: int
     """Those at which it would have done the same."""
     recommended: int
-    """The decisions with a recommendation, also of episodes that are open or voided."""
+    """The recommendations of the learner of the log, not those of a protocol, also in open and voided episodes."""
     recommended_same: int
     """Those at which it would have recommended the same."""
     earlier_stops: dict[str, Any]

@@ -7,7 +7,7 @@ use emab_episodes::validate_episode;
 use emab_logs::assumptions::Stated;
 use emab_logs::evaluate::Settings;
 use emab_logs::fit::MOST_DRAWS;
-use emab_logs::policy::is_of_problem;
+use emab_logs::policy::check_problem;
 use emab_logs::read::{COLUMNS, LogError, TableLog};
 use emab_logs::{FittedModel, LoggedEpisode, Policy, Pooling, evaluate, evaluate_named};
 use emab_problem::{OutcomeRange, ProblemFile};
@@ -140,7 +140,7 @@ impl DecisionLog {
 
     /// Fail if a learner is of another problem.
     fn check_learner(&self, learner: &Learner) -> PyResult<()> {
-        is_of_problem(learner.file()?.spec(), self.log.spec()).map_err(errors::invalid)
+        check_problem(learner.file()?.spec(), self.log.spec()).map_err(errors::invalid)
     }
 
     /// The reachable steps and states.

@@ -45,6 +45,8 @@ pub struct LoggedDecision {
     pub state: usize,
     /// What was recommended, if anything was.
     pub recommended: Option<Action>,
+    /// Whether the learner of the log recommended it, and not a protocol.
+    pub by_learner: bool,
     /// Whether something else was done.
     pub overridden: bool,
 }
@@ -105,6 +107,7 @@ impl LoggedEpisode {
             at,
             state,
             recommended: None,
+            by_learner: false,
             overridden: false,
         };
         LoggedEpisode {

@@ -85,8 +85,8 @@ pub const LOGGED: &str = "logged";
 /// The number of step-state pairs that are compared.
 const COMPARED: usize = 100_000;
 
-/// Fails if a learner of this problem cannot be asked about a log of the other one.
-pub fn is_of_problem(learner: &Spec, log: &Spec) -> Result<(), PolicyError> {
+/// Fails if a learner is of another problem than a log.
+pub fn check_problem(learner: &Spec, log: &Spec) -> Result<(), PolicyError> {
     match learner.compare(log, COMPARED) {
         Ok(SpecComparison::Differ(found)) => Err(PolicyError::OtherProblem(found)),
         _ => Ok(()),
@@ -142,7 +142,7 @@ impl Policy {
         let text = std::fs::read_to_string(file).map_err(unreadable)?;
         if SavedLearnerHeader::matches(text.lines().next().unwrap_or_default()) {
             let saved = SavedLearner::read(text.as_bytes())?;
-            is_of_problem(saved.file.spec(), log.spec())?;
+            check_problem(saved.file.spec(), log.spec())?;
             let (config, learner) = saved.rebuild()?;
             return Ok(Policy::of_learner(config.label(), learner));
         }

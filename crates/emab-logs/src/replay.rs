@@ -31,7 +31,7 @@ pub struct Replayed {
     pub choices: u64,
     /// Those at which it would have done the same.
     pub choices_agreed: u64,
-    /// The decisions with a recommendation, also of episodes that are open or voided.
+    /// The recommendations of the learner of the log, not those of a protocol, also in open and voided episodes.
     pub recommended: u64,
     /// Those at which it would have recommended the same.
     pub recommended_same: u64,
@@ -184,7 +184,13 @@ fn replay_learner(
             }
             LogEntry::Decision(i, t) => {
                 let it = &log.episodes[i];
-                let LoggedDecision { at, state: x, .. } = it.decisions[t - 1];
+                let LoggedDecision {
+                    at,
+                    state: x,
+                    recommended: advice,
+                    by_learner,
+                    ..
+                } = it.decisions[t - 1];
                 if std::mem::take(&mut corrected) {
                     // As the decision service does: the right values, in the order of learning.
                     learner.reset(Stream::new(seed, 0, Role::Learner));
@@ -201,9 +207,9 @@ fn replay_learner(
                     pending.forget_step(learner, number(it), t);
                 }
                 let choice = learner.choose(t, x);
-                if let Some(action) = it.decisions[t - 1].recommended {
+                if by_learner {
                     recommended += 1;
-                    recommended_same += u64::from(choice == action);
+                    recommended_same += u64::from(advice == Some(choice));
                 }
                 let Some(done) = it.logged_action(t) else {
                     continue;

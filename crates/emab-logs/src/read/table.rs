@@ -14,7 +14,7 @@ use super::LogError;
 use crate::log::{DecisionLog, LoggedDecision, LoggedEpisode, PendingChange, Status};
 
 /// The columns that are read; the first six are required, others than these are ignored.
-pub const COLUMNS: [&str; 13] = [
+pub const COLUMNS: [&str; 14] = [
     "episode",
     "step",
     "action",
@@ -28,6 +28,7 @@ pub const COLUMNS: [&str; 13] = [
     "event",
     "learned_event",
     "override",
+    "decided_by",
 ];
 const REQUIRED: usize = 6;
 // Their positions.
@@ -44,6 +45,7 @@ const LEARNED: usize = 9;
 const EVENT: usize = 10;
 const LEARNED_EVENT: usize = 11;
 const OVERRIDE: usize = 12;
+const DECIDED_BY: usize = 13;
 
 /// A row.
 struct Row {
@@ -60,6 +62,7 @@ struct Row {
     event: Option<u64>,
     learned_event: Option<u64>,
     overridden: Option<bool>,
+    by_learner: bool,
 }
 
 /// Collects the rows of a table of decisions, in any order of episodes and steps.
@@ -165,6 +168,7 @@ impl TableLog {
             event: reader.count(EVENT)?,
             learned_event: reader.count(LEARNED_EVENT)?,
             overridden: reader.boolean(OVERRIDE)?,
+            by_learner: reader.text(DECIDED_BY).is_none_or(|by| by == "learner"),
         };
         if row.step == 0 {
             self.incomplete.get_or_insert((number, STEP));
@@ -258,16 +262,16 @@ fn set_times(episodes: &mut [(LoggedEpisode, Times)]) {
 /// them. Otherwise it is not known which cases were under way together.
 fn are_event_numbers(episodes: &[(LoggedEpisode, Times)]) -> bool {
     let mut seen = HashSet::new();
-    let decided = episodes.iter().filter(|(_, times)| times.is_decided());
-    decided.into_iter().all(|(_, times)| {
-        let events = times.decided.iter().copied().flatten();
-        events.clone().chain(times.learned).is_sorted()
-            && events.into_iter().all(|it| seen.insert(it))
+    let mut decided = episodes.iter().filter(|(_, times)| times.is_decided());
+    decided.all(|(_, times)| {
+        let mut events = times.decided.iter().copied().flatten();
+        let in_order = events.clone().chain(times.learned).is_sorted();
+        in_order && events.all(|event| seen.insert(event))
     })
 }
 
 /// The pending choices of an episode: at each decision what was done before it and what it recommends, until the episode is learned
-/// or abandoned. A table says neither when a case ended nor what was corrected; that it was voided, but not when.
+/// or abandoned. A table says neither when an episode ended nor what was corrected, and that it was voided, but not when.
 fn pending_changes(it: &LoggedEpisode, learned: Option<u64>) -> Vec<PendingChange> {
     let last = it.decisions.last().map(|decision| decision.at);
     let end = match it.status {
@@ -380,6 +384,7 @@ fn logged(spec: &Spec, id: String, mut rows: Vec<Row>) -> Result<(LoggedEpisode,
         at: 0,
         state,
         recommended: row.recommended,
+        by_learner: row.by_learner && row.recommended.is_some(),
         overridden: row.overridden.unwrap_or_else(|| {
             let differs = |done| row.recommended.is_some_and(|it| it != done);
             row.action.is_some_and(differs)

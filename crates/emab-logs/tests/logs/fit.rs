@@ -13,6 +13,14 @@ fn a_fitted_model_is_within_its_errors() {
         let log = log_of(&file, "random", 100_000, 1);
         let model = FittedModel::of(&log, &Stated::default()).unwrap();
         let mut numbers = 0;
+        for (f, (share, count)) in model.starts.iter().enumerate() {
+            let truth = problem.start_distribution().unwrap()[f];
+            assert!(
+                (share - truth).abs() <= model.start_error,
+                "{name} start {f}: {share}, {truth}"
+            );
+            assert!(*count > 0);
+        }
         for (&(t, x), pair) in &model.pairs {
             let near = |value: f64, truth: f64, error: f64| {
                 assert!(

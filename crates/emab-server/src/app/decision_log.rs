@@ -20,8 +20,8 @@ use thiserror::Error;
 use crate::app::export::ExportHeader;
 use crate::app::{CHANGED, PAGE, Replay};
 use crate::domain::{
-    EpisodeRecord, Event, Head, MAX_LINE, Record, Status, Study, pending_choices, under_rules,
-    unpack,
+    DecidedBy, EpisodeRecord, Event, Head, MAX_LINE, Record, Status, Study, pending_choices,
+    under_rules, unpack,
 };
 use crate::store::{Store, StoreError, Which};
 
@@ -69,6 +69,8 @@ struct Observed {
 struct RecommendedAction<'a> {
     #[serde(borrow)]
     action: std::borrow::Cow<'a, str>,
+    /// None under earlier rules, which have no protocol.
+    decided_by: Option<DecidedBy>,
 }
 
 /// Parses an event whose hash matches its line.
@@ -121,6 +123,7 @@ impl DecisionLogReader {
                 at: event.seq,
                 state: record.state(),
                 recommended: state.study.action_of(&decision.action),
+                by_learner: decision.decided_by != Some(DecidedBy::Protocol),
                 overridden: false,
             });
         }
@@ -196,6 +199,7 @@ fn logged_episode(record: &EpisodeRecord, mut observed: Observed) -> LoggedEpiso
         at: observed.learned.unwrap_or(record.opened),
         state,
         recommended: None,
+        by_learner: false,
         overridden: false,
     };
     let missing = record.states.iter().skip(decided).map(none);

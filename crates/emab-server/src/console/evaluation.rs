@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::layout::{AsOf, Page, Tab};
 use super::visit::{PageResult, Visit};
 use super::waiting::{in_time, loading};
-use super::words::{amount, counted, for_people, text};
+use super::words::{amount, counted, for_people, text, three_decimals};
 use crate::app::evaluation::{CONFIDENCE, StudyEvaluation};
 use crate::tokens::Permission;
 
@@ -60,8 +60,9 @@ fn evaluation(it: &StudyEvaluation) -> Markup {
                 }
             }
         }
-        p { "If no warning follows, all of these intervals contain the gain with a probability of " (CONFIDENCE * 100.0)
+        p { "If no warning follows, the intervals of all learners contain the gain with a probability of " (CONFIDENCE * 100.0)
             " %, although the learner chose what was observed. "
+            @if learner.without_overrides.is_some() { "The same holds by itself for those without overridden steps. " }
             "Where two intervals overlap, the log does not show which learner is better." }
         @if learner.log.without_outcome() > 0 {
             p { "Cases without an outcome are left out (" (learner.log.without_outcome()) "). The intervals hold if outcomes are missing for reasons that do not \
@@ -97,10 +98,10 @@ fn table(all: &[&Evaluation]) -> Markup {
                     @for (i, it) in all.iter().enumerate() {
                         tr {
                             th scope="row" { code { (it.policy) } @if i == 0 { ", recommends" } @else { ", shadow" } }
-                            td.n { (amount(it.value.value)) }
-                            td { (amount(it.value.lower)) " to " (amount(it.value.upper)) (interval(&it.value, (least, most))) }
+                            td.n { (three_decimals(it.value.value)) }
+                            td { (three_decimals(it.value.lower)) " to " (three_decimals(it.value.upper)) (interval(&it.value, (least, most))) }
                             @if let Some(without) = it.without_overrides {
-                                td { (amount(without.value)) " (" (amount(without.lower)) " to " (amount(without.upper)) ")" }
+                                td { (three_decimals(without.value)) " (" (three_decimals(without.lower)) " to " (three_decimals(without.upper)) ")" }
                             }
                         }
                     }

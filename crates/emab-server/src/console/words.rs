@@ -8,12 +8,19 @@ use crate::domain::{HealthStatus, Stamp, Status};
 
 /// A number with three digits after the point at most.
 pub fn amount(value: f64) -> String {
+    let text = three_decimals(value);
+    match text.contains('e') {
+        true => text,
+        false => text.trim_end_matches('0').trim_end_matches('.').into(),
+    }
+}
+
+/// A number with three digits after the point, for columns; a very small or large one with an exponent.
+pub fn three_decimals(value: f64) -> String {
     if value != 0.0 && value.abs() < 0.001 || value.abs() >= 1e6 {
         return format!("{value:.2e}");
     }
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    text.replace('-', "\u{2212}")
+    format!("{value:.3}").replace('-', "\u{2212}")
 }
 
 /// A number of things: `1 case`, `2 cases`.

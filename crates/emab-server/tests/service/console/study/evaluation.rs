@@ -1,6 +1,6 @@
 //! What the learners of a study are worth.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::shows;
 use crate::console::Browser;
@@ -32,13 +32,15 @@ async fn the_page_shows_the_evaluation_of_the_api() {
     );
     let answer = study.get("/evaluation").await.is(200);
     for policy in answer.at("/policies").as_array().unwrap() {
-        let shown = |name: &str| {
-            let text = format!("{:.3}", policy[name].as_f64().unwrap());
-            let text = text.trim_end_matches('0').trim_end_matches('.');
+        let shown = |of: &Value, name: &str| {
+            let text = format!("{:.3}", of[name].as_f64().unwrap());
             text.replace('-', "\u{2212}")
         };
-        let interval = format!("{} to {}", shown("lower"), shown("upper"));
-        shows(&page, &[policy["learner"].as_str().unwrap(), &interval]);
+        let interval = |of| format!("{} to {}", shown(of, "lower"), shown(of, "upper"));
+        let other = &policy["without_overrides"];
+        let without = format!("{} ({})", shown(other, "value"), interval(other));
+        let name = policy["learner"].as_str().unwrap();
+        shows(&page, &[name, &interval(policy), &without]);
         for place in policy["unsupported"].as_array().unwrap() {
             let state = place["state"].as_str().unwrap();
             shows(&page, &["was never observed in", state]);
