@@ -146,12 +146,15 @@ def test_an_exception_of_a_replayed_learner_is_raised(frame):
 def test_ctrl_c_ends_a_replay():
     code = """
 import emab, time
+asked = 0
 class Slow:
     def __init__(self, spec):
         self.stop = spec.stop
     def choose(self, step, state):
+        global asked
+        asked += 1
         print("asked", flush=True)
-        time.sleep(0.2)
+        time.sleep(0.1)
         return self.stop
     def learn(self, episode):
         pass
@@ -159,16 +162,17 @@ episodes = [emab.Episode(actions=[], feedbacks=[], costs=[], rewards=[0.0])] * 1
 try:
     emab.replay(episodes, Slow, problem="resource")
 except KeyboardInterrupt:
-    time.sleep(0.5)
-    print("ended", flush=True)
-    time.sleep(0.5)
+    before = asked
+    time.sleep(1)
+    print("more:", asked - before, flush=True)
 """
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "asked\n"
     child.send_signal(signal.SIGINT)
     output, errors = child.communicate(timeout=60)
     assert (child.returncode, errors) == (0, "")
-    assert output.endswith("ended\n")  # the learner is not asked any more
+    # A call that had begun may be counted after the interrupt.
+    assert output.splitlines()[-1] in ("more: 0", "more: 1")
 
 
 def test_fit_draws_models_that_can_be_solved(frame):
