@@ -301,8 +301,9 @@ pub fn evaluation_text(it: &Evaluation, width: usize) -> String {
 
 /// How long a study has to go on.
 pub fn plan_text(it: &Plan, width: usize) -> String {
-    let cases = |cases: Option<u64>| cases.map_or("more".into(), |it| number(it as f64));
     let last = it.curve.last().map_or(0, |point| point.cases);
+    let more = || format!("more than {}", number(last as f64));
+    let cases = |cases: Option<u64>| cases.map_or_else(more, |it| number(it as f64));
     let after = plural(it.episodes, "episode");
     let mut text = match it.now {
         Some(now) => format!(

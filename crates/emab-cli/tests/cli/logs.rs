@@ -69,6 +69,10 @@ fn documents_have_the_fields_of_the_contract() {
     assert!(it["cases"]["median"].is_null());
     let (out, _) = said(&dir.call("plan @/log.jsonl --problem @/desk.toml --cases 50 --draws 3"));
     assert!(out.contains("In 3 plausible models:"), "{out}");
+    let call = "plan @/log.jsonl --problem @/desk.toml --cases 50 --below 0.37 --draws 9";
+    let (out, _) = said(&dir.call(call));
+    let band = "after 40 further cases (90 % of plausible models: 40 to more than 50)";
+    assert!(out.contains(band), "{out}");
 }
 
 #[test]
