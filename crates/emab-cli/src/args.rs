@@ -405,6 +405,17 @@ pub struct Bounds {
     /// The bias that the learner adds to the gain of `stop`.
     #[arg(long, value_name = "E", allow_hyphen_values = true)]
     pub stop_bias: Option<String>,
+    /// Also compute the lower bound: what no consistent learner's regret can be less than.
+    #[arg(long)]
+    pub lower: bool,
+    /// For the lower bound: the least expected cost that an action can have, 0 as in the paper [default: any].
+    #[arg(
+        long,
+        value_name = "C",
+        requires = "lower",
+        allow_negative_numbers = true
+    )]
+    pub least_cost: Option<f64>,
 }
 
 #[derive(clap::Args)]

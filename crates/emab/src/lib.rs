@@ -32,6 +32,7 @@ pub mod stats;
 pub mod theory;
 pub mod width;
 
+mod divergence;
 mod episode;
 mod learner;
 mod mdp;

@@ -1,6 +1,6 @@
 //! `emab bounds`: the paper's theorems evaluated on a problem.
 
-use emab::theory;
+use emab::theory::{self, LowerBound};
 use emab_report::bounds_text;
 
 use crate::args::Bounds;
@@ -34,7 +34,12 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), CommandError> {
     let parameters = load::learner(&file, &learner, args.episodes)?
         .feedbal_parameters()
         .map_err(CommandError::of(&file))?;
-    let bounds = theory::Bounds::new(problem, &parameters, args.episodes)
+    let mut bounds = theory::Bounds::new(problem.clone(), &parameters, args.episodes)
         .map_err(CommandError::of(&file))?;
+    if args.lower {
+        let least_cost = args.least_cost.unwrap_or(f64::NEG_INFINITY);
+        let lower = LowerBound::new(problem, least_cost).map_err(CommandError::of(&file))?;
+        bounds.lower = Some(lower.evaluate(args.episodes));
+    }
     terminal::show(json, &bounds, || bounds_text(&bounds, terminal::width()))
 }

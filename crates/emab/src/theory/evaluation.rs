@@ -5,15 +5,15 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Bound, Onset, Premises, assumption1, assumption2, corollary2, informative_from, theorem1,
-    theorem2, trivial, uncovered,
+    Bound, Lower, Onset, Premises, assumption1, assumption2, corollary2, informative_from,
+    theorem1, theorem2, trivial, uncovered,
 };
 use crate::learners::FeedBalParameters;
 use crate::model::Problem;
 use crate::oracle::{
     Benchmark, Gaps, LargestRegret, Optimal, OracleError, Pairs, Triplet, Variation,
 };
-use crate::spec::Spec;
+use crate::spec::{Action, Spec};
 use crate::width::{Coefficients, WidthKind};
 
 /// The paper's bounds for FeedBAL with these parameters on a problem.
@@ -78,6 +78,9 @@ pub struct Bounds {
     pub informative_from: Informative,
     /// The triplets that the sums run over.
     pub triplets: Vec<TripletBound>,
+    /// The lower bound for every learner, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lower: Option<Lower>,
 }
 
 /// Whether an assumption holds, and where it does not.
@@ -199,6 +202,7 @@ impl Bounds {
                     lemma2: premises.counts(triplet, delta),
                 })
                 .collect(),
+            lower: None,
         })
     }
 
@@ -210,11 +214,15 @@ impl Bounds {
 
 impl TripletAt {
     fn new(spec: &Spec, triplet: &Triplet) -> TripletAt {
+        TripletAt::at(spec, triplet.t, triplet.x, triplet.action)
+    }
+
+    pub(super) fn at(spec: &Spec, t: usize, x: usize, action: Action) -> TripletAt {
         TripletAt {
-            t: triplet.t,
-            x: triplet.x,
-            state: spec.states().name(triplet.x).into_owned(),
-            a: spec.action_name(triplet.action).into_owned(),
+            t,
+            x,
+            state: spec.states().name(x).into_owned(),
+            a: spec.action_name(action).into_owned(),
         }
     }
 }

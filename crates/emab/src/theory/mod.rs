@@ -38,11 +38,13 @@
 mod assumptions;
 mod counts;
 mod evaluation;
+mod lower;
 mod regret;
 
 pub use assumptions::{assumption1, assumption2, uncovered};
 pub use counts::{corollary1, lemma2};
 pub use evaluation::{Assumption, Bounds, Informative, TripletAt, TripletBound};
+pub use lower::{LimitingTriplet, Lower, LowerBound, LowerTriplet, least_choices};
 pub use regret::{Premises, corollary2, informative_from, theorem1, theorem2, trivial};
 
 use serde::Serialize;

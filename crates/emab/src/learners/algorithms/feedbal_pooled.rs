@@ -29,6 +29,8 @@
 //! - Values are updated along each learned episode, from its last step to its first; with `updates`, then also those of other
 //!   pairs that lead to what has changed, the largest changes first (`support/priorities.rs`).
 //!
+//! `feedbal-kl` is this learner with another index: see `feedbal_kl.rs`.
+//!
 //! The index is not a confidence bound. [`Learner::estimate`] has proved bounds: with `target=benchmark` those of
 //! `feedbal_model.rs`, with `target=optimal` those of `feedbal_lookahead.rs`, both with the paper's `K`. docs/theory.md has the
 //! proofs.
@@ -37,6 +39,7 @@ use std::sync::LazyLock;
 
 use super::feedbal_model::{RHO, SIGMA2_COST, SIGMA2_REWARD, UNKNOWN_COSTS};
 use super::prelude::*;
+use crate::divergence::{Outcome, can_rise, largest_rise};
 use crate::learners::support::pending::PendingChoices;
 use crate::learners::support::priorities::Priorities;
 use crate::learners::support::tabular::{DELTA, LEAST, MOST, SIGMA2, TabularParameters};
@@ -53,33 +56,50 @@ pub(crate) static ENTRY: LearnerEntry = LearnerEntry {
     proved_bounds: ProvedBounds::Verified,
     choice_basis: ChoiceBasis::Tables,
     parameters: &[
-        Parameter::new("target", "optimal")
-            .about("what is learned: the `optimal` policy, or the `benchmark` of the paper, which looks one step ahead"),
+        TARGET,
         SIGMA2,
         DELTA,
         SIGMA2_COST,
         SIGMA2_REWARD,
-        Parameter::new("feedback_spread", "1")
-            .about("how far one feedback can move the next expected reward: the prior of a pair never seen, and a limit in the confidence bounds")
-            .stated(|learning| learning.spread().map(FeedbackSpread::get)),
+        SPREAD,
         LEAST,
         MOST,
         Parameter::new("explore", "0.7")
             .about("factor of the variance in the index, at least 0; below 0.5 some runs recover very late from an unfavourable start"),
-        Parameter::new("pending", "true")
-            .about("`true`: choices in flight count in the index, so that open episodes do not all repeat the same choice; `false`: they do not"),
+        PENDING,
         RHO,
-        Parameter::new("updates", "0")
-            .about("with `target=optimal`, how many values of pairs outside of an episode are updated after it, those that may change most first")
-            .optional(),
+        UPDATES,
         UNKNOWN_COSTS,
     ],
-    build: |with| BuiltLearner::other(FeedBalPooled::new(with)?),
+    build: |with| BuiltLearner::other(FeedBalPooled::new(with, &ENTRY, Bonus::Variance)?),
     ..LearnerEntry::DEFAULT
 };
 
+pub(super) const TARGET: Parameter = Parameter::new("target", "optimal")
+    .about("what is learned: the `optimal` policy, or the `benchmark` of the paper, which looks one step ahead");
+
+pub(super) const SPREAD: Parameter = Parameter::new("feedback_spread", "1")
+    .about("how far one feedback can move the next expected reward: the prior of a pair never seen, and a limit in the confidence bounds")
+    .stated(|learning| learning.spread().map(FeedbackSpread::get));
+
+pub(super) const PENDING: Parameter = Parameter::new("pending", "true")
+    .about("`true`: choices in flight count in the index, so that open episodes do not all repeat the same choice; `false`: they do not");
+
+pub(super) const UPDATES: Parameter = Parameter::new("updates", "0")
+    .about("with `target=optimal`, how many values of pairs outside of an episode are updated after it, those that may change most first")
+    .optional();
+
+/// What an index adds to an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bonus {
+    /// A multiple of its standard deviation.
+    Variance,
+    /// How far it rises within a divergence from what was observed.
+    Divergence,
+}
+
 #[derive(Clone, Debug)]
-struct FeedBalPooled {
+pub(super) struct FeedBalPooled {
     tables: VisitedPairs,
     horizon: usize,
     looks_ahead: bool,
@@ -89,6 +109,7 @@ struct FeedBalPooled {
     /// The range of terminal rewards and values.
     least: f64,
     most: f64,
+    bonus: Bonus,
     /// `2 explore`.
     factor: f64,
     mixture: Mixture,
@@ -98,6 +119,8 @@ struct FeedBalPooled {
     bounds: Vec<ValueBounds>,
     pending: Option<PendingChoices>,
     priorities: Option<Priorities>,
+    /// Room for those of one action.
+    outcomes: Vec<Outcome>,
 }
 
 /// Bounds on the value of a pair.
@@ -133,7 +156,11 @@ fn log(logs: &[f64], n: f64) -> f64 {
 }
 
 impl FeedBalPooled {
-    fn new(with: &Build<'_>) -> Result<FeedBalPooled, LearnerError> {
+    pub(super) fn new(
+        with: &Build<'_>,
+        entry: &LearnerEntry,
+        bonus: Bonus,
+    ) -> Result<FeedBalPooled, LearnerError> {
         let (sigma2_cost, sigma2_reward) = with.sigma2_parts()?;
         let range = TabularParameters::new(with)?;
         let log = log_ratio(with.spec.k(), with.delta()?.get());
@@ -144,7 +171,7 @@ impl FeedBalPooled {
             None => 0,
         };
         if !looks_ahead {
-            with.reject_unused(&ENTRY, &["updates"], "with target=benchmark")?;
+            with.reject_unused(entry, &["updates"], "with target=benchmark")?;
         }
         let spread = with.spread()?.get();
         // A thousandth of what one feedback may change is far below the noise of estimates.
@@ -158,6 +185,7 @@ impl FeedBalPooled {
             spread,
             least: range.least,
             most: range.most,
+            bonus,
             factor: 2.0 * with.within("explore", 0.0, 1e6)?,
             mixture: Mixture::new(with.within("rho", 1e-3, 1e6)?, log),
             logs: &LOGS,
@@ -165,6 +193,7 @@ impl FeedBalPooled {
             bounds: Vec::new(),
             pending: pending.then(PendingChoices::default),
             priorities,
+            outcomes: Vec::new(),
         })
     }
 
@@ -257,9 +286,15 @@ impl FeedBalPooled {
         })
     }
 
-    /// The index of an action in a pair; none where it comes first.
+    /// The index of an action in a pair; none where it comes first. Where it is at most `least`, some number that is, too.
     #[inline(always)]
-    fn index(&self, edge: &Edge, row: &Row) -> Option<f64> {
+    fn index(
+        &self,
+        edge: &Edge,
+        row: &Row,
+        least: f64,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Option<f64> {
         let visits = row.visits + row.pending;
         let (assessment, count) = if edge.cost.count > 0.0 {
             let reward = row.reward.sum * row.inverse;
@@ -274,14 +309,54 @@ impl FeedBalPooled {
             true => edge.inverse,
             false => 1.0 / count,
         };
-        let variance = assessment.variance * inverse + assessment.of_rewards;
         let log = log(self.logs, visits + count) - log(self.logs, count);
+        if self.bonus == Bonus::Divergence {
+            let budget = 0.5 * self.factor * log * inverse;
+            return Some(self.rise(edge, assessment, count, budget, least, outcomes));
+        }
+        let variance = assessment.variance * inverse + assessment.of_rewards;
         Some(assessment.mean + (self.factor * variance * log).sqrt())
+    }
+
+    /// The largest mean whose divergence from what was observed of an action is `budget` per observation. Where it is at most
+    /// `least`, some number that is, too.
+    #[inline(never)]
+    fn rise(
+        &self,
+        edge: &Edge,
+        assessment: Assessment,
+        count: f64,
+        budget: f64,
+        least: f64,
+        outcomes: &mut Vec<Outcome>,
+    ) -> f64 {
+        let mean = assessment.mean;
+        outcomes.clear();
+        let tried = edge.cost.count > 0.0;
+        for transition in self.tables.transitions(edge) {
+            let row = &self.tables.rows[transition.next as usize];
+            outcomes.push(Outcome {
+                probability: match tried {
+                    true => transition.count * edge.inverse,
+                    false => edge.uniform,
+                },
+                value: match row.inverse > 0.0 {
+                    true => row.value,
+                    false => self.unseen(self.spread),
+                },
+            });
+        }
+        // The rewards of the next pairs are estimates: their variance adds to that of the costs.
+        let variance = self.sigma2_cost + count * assessment.of_rewards;
+        if mean <= least && !can_rise(outcomes, variance, least - mean, budget) {
+            return mean;
+        }
+        mean + largest_rise(outcomes, variance, budget)
     }
 
     /// The action with the largest index in an expanded pair at step `t`.
     #[inline(always)]
-    fn best(&self, slot: usize, t: usize) -> Action {
+    fn best(&self, slot: usize, t: usize, outcomes: &mut Vec<Outcome>) -> Action {
         let row = self.tables.rows[slot];
         let stop = self.stop_index(&row);
         let edges = self.tables.edges(slot, t);
@@ -292,13 +367,18 @@ impl FeedBalPooled {
         {
             return Action::Continue(0);
         }
+        let leader = match self.bonus {
+            Bonus::Variance => None,
+            Bonus::Divergence => self.leader(edges, stop),
+        };
+        let least = leader.map_or(stop, |(_, mean)| mean);
         let (mut best, mut index) = (Action::Stop, f64::NEG_INFINITY);
         let (mut waiting, mut in_flight) = (Action::Stop, f64::INFINITY);
         for (a, edge) in edges.iter().enumerate() {
-            if edge.successors == 0 {
+            if edge.successors == 0 || leader.is_some_and(|(leader, _)| leader == a) {
                 continue;
             }
-            match self.index(edge, &row) {
+            match self.index(edge, &row, index.max(least), outcomes) {
                 Some(larger) if larger > index => (best, index) = (Action::Continue(a), larger),
                 Some(_) => {}
                 None if edge.pending == 0.0 => return Action::Continue(a),
@@ -308,10 +388,31 @@ impl FeedBalPooled {
                 None => {}
             }
         }
+        if let Some((a, mean)) = leader {
+            return if index > mean {
+                best
+            } else {
+                Action::Continue(a)
+            };
+        }
         if best == Action::Stop {
             return waiting;
         }
         if index > stop { best } else { Action::Stop }
+    }
+
+    /// The action with the largest mean, if that is above `stop`; it needs no bonus.
+    fn leader(&self, edges: &[Edge], stop: f64) -> Option<(usize, f64)> {
+        let (mut leader, mut largest) = (None, stop);
+        for (a, edge) in edges.iter().enumerate() {
+            if edge.cost.count > 0.0 {
+                let mean = self.mean(edge);
+                if mean > largest {
+                    (leader, largest) = (Some((a, mean)), mean);
+                }
+            }
+        }
+        leader
     }
 
     /// Updates the value of a pair at step `t`.
@@ -488,7 +589,9 @@ impl Learner for FeedBalPooled {
             return Action::Stop;
         }
         let slot = self.tables.expanded_after_choice(t, x);
-        let action = self.best(slot, t);
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        let action = self.best(slot, t, &mut outcomes);
+        self.outcomes = outcomes;
         if let Action::Continue(a) = action {
             self.tables.choose(t, slot, a);
         }
@@ -529,7 +632,12 @@ impl Learner for FeedBalPooled {
         };
         let edges = self.tables.edges(slot, t);
         let edge = *edges.get(a).filter(|edge| edge.successors > 0)?;
-        let index = self.index(&edge, &row);
+        let leads = self.bonus == Bonus::Divergence
+            && (self.leader(edges, self.stop_index(&row))).is_some_and(|(leader, _)| leader == a);
+        let index = match leads {
+            true => Some(self.mean(&edge)),
+            false => self.index(&edge, &row, f64::NEG_INFINITY, &mut Vec::new()),
+        };
         // Without an index it comes first, or waits if it is in flight.
         let index = index.unwrap_or(match edge.pending > 0.0 {
             true => f64::NEG_INFINITY,

@@ -31,6 +31,7 @@ macro_rules! algorithms {
 algorithms! {
     feedbal: ENTRY;
     feedbal_pooled: ENTRY;
+    feedbal_kl: ENTRY;
     feedbal_model: ENTRY;
     feedbal_lookahead: ENTRY;
     ucb1: UCB1, UCB1V;
