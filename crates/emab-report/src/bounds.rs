@@ -1,6 +1,6 @@
 //! The bounds of the paper's theorems for a problem, as tables and notes.
 
-use emab::theory::{Bound, Bounds, Onset, TripletAt, TripletBound};
+use emab::theory::{Bound, Bounds, Lower, LowerTriplet, Onset, TripletAt, TripletBound};
 
 use crate::text_table::{number, table};
 use emab_sim::soundness::coefficient_words;
@@ -18,7 +18,117 @@ pub fn bounds_text(bounds: &Bounds, width: usize) -> String {
     for sentence in bounds_notes(bounds) {
         text += &format!("\n- {sentence}");
     }
+    if let Some(lower) = &bounds.lower {
+        text += &format!("\n\n{}", lower_text(lower, bounds.episodes, width));
+    }
     text
+}
+
+/// The lower bound: its values, the triplets that add the most, and notes.
+fn lower_text(lower: &Lower, episodes: u64, width: usize) -> String {
+    let (header, rows) = lower_rows(lower, episodes);
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text += &format!("{}\n", table(&header, &rows, width));
+    }
+    let (header, rows) = lower_triplet_rows(lower);
+    if !rows.is_empty() {
+        let all = lower
+            .triplets
+            .iter()
+            .filter(|one| one.constant > 0.0)
+            .count();
+        if all > SHOWN {
+            text += &format!(
+                "\nThe {SHOWN} of {all} triplets that add the most to C (--json has all):"
+            );
+        }
+        text += &format!("\n{}\n", table(&header, &rows, width));
+    }
+    for sentence in lower_notes(lower, episodes) {
+        text += &format!("\n- {sentence}");
+    }
+    text
+}
+
+/// The header and rows of the table of the lower bound; no rows if there is no bound.
+pub(crate) fn lower_rows(lower: &Lower, episodes: u64) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let n = number(episodes as f64);
+    let rows = match (lower.constant, lower.at_n) {
+        (Some(constant), Some(at_n)) => vec![
+            vec![
+                "C: no consistent learner's regret grows slower than C log n".into(),
+                number(constant),
+            ],
+            vec![
+                format!("C log n at n = {n}, which is no bound there"),
+                number(constant * (episodes as f64).ln()),
+            ],
+            vec![
+                format!("what every learner loses in {n} episodes, here or in an alternative"),
+                number(at_n),
+            ],
+        ],
+        _ => Vec::new(),
+    };
+    (vec!["lower bound", "regret"], rows)
+}
+
+/// The triplets that add the most to the constant.
+fn lower_triplet_rows(lower: &Lower) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let mut most: Vec<&LowerTriplet> = lower.triplets.iter().collect();
+    most.retain(|triplet| triplet.constant > 0.0);
+    most.sort_by(|a, b| b.constant.total_cmp(&a.constant));
+    let row = |triplet: &&LowerTriplet| {
+        let TripletAt { t, state, a, .. } = &triplet.place;
+        let LowerTriplet {
+            visits,
+            loss,
+            information,
+            constant,
+            ..
+        } = **triplet;
+        let numbers = [visits, loss, information, constant].map(number);
+        [t.to_string(), state.clone(), a.clone()]
+            .into_iter()
+            .chain(numbers)
+            .collect()
+    };
+    let header = vec!["t", "x", "a", "visits", "V - Q", "information", "adds to C"];
+    (header, most.iter().take(SHOWN).map(row).collect())
+}
+
+/// Notes on the lower bound, one sentence each.
+pub(crate) fn lower_notes(lower: &Lower, episodes: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (Some(constant), Some(optimal)) = (lower.constant, lower.constant_of_optimal) else {
+        notes.push(format!(
+            "There is no lower bound: the benchmark is not optimal, and a choice can earn more than its own ({}). A learner that \
+             makes it has a regret below 0.",
+            first(&lower.better_than_benchmark)
+        ));
+        return notes;
+    };
+    if constant == 0.0 {
+        notes.push(
+            "C is 0: no model with the same noise and the same feedback makes another action the benchmark's choice, so that \
+             a learner need not repeat it."
+                .into(),
+        );
+    }
+    if optimal < constant {
+        notes.push(format!(
+            "{} of C needs a learner that is consistent run by run: in the alternatives of the other triplets the benchmark is \
+             not optimal.",
+            number(constant - optimal)
+        ));
+    }
+    notes.push(format!(
+        "C describes n without end. In {} episodes a learner can lose less on this problem, but then it loses more on an alternative \
+         (docs/theory.md, \"The limit of learning\").",
+        number(episodes as f64)
+    ));
+    notes
 }
 
 /// The header and rows of the table of bounds: one row per theorem, and one for the trivial bound.
