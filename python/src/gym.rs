@@ -42,7 +42,7 @@ impl Environments {
         let file = problem.file.clone();
         let conditions = file.conditions();
         let mut others = conditions.clone();
-        others.dropout = emab::conditions::Probability::default();
+        others.dropout = emab::conditions::Dropout::default();
         if !others.is_none() {
             return Err(errors::invalid(format!(
                 "`{}` has conditions ({others}) that an environment cannot have: it supports dropout only; remove the \
@@ -50,7 +50,7 @@ impl Environments {
                 file.name(),
             )));
         }
-        let model = Arc::new(problem.problem()?.with_dropout(conditions.dropout));
+        let model = Arc::new(problem.problem()?.with_dropout(conditions.dropout.clone()));
         let stop = model.spec().actions().len();
         // `VecEnvironment` allocates without a check.
         empty::<u8>(VecEnvironment::size_of(count))?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use emab_problem::{BUILTIN, Format, ProblemFile};
+use emab_problem::{Builtin, Format, ProblemFile};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -226,6 +226,6 @@ impl Problem {
 /// The built-in problems: name and file.
 #[pyfunction]
 pub fn builtin() -> Vec<(&'static str, &'static str)> {
-    let all = BUILTIN.iter();
+    let all = Builtin::all();
     all.map(|builtin| (builtin.name, builtin.text)).collect()
 }

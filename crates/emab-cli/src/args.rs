@@ -473,7 +473,7 @@ pub struct Run {
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = count, requires = "out")]
     pub record_at: Vec<u64>,
     /// A condition that replaces the one in the problem file; may be repeated: delay=20, delay=geometric:20,
-    /// delay=batches:50, open=20, dropout=0.05, lost=0.1, missing_costs=0.1, missing_costs=0:0.8 (by feedback),
+    /// delay=batches:50, open=20, dropout=0.05, dropout='if(t < 11, 0, 0.1)' (of t x a f), lost=0.1, missing_costs=0.1, missing_costs=0:0.8 (by feedback),
     /// missing_rewards=0.1, override=0.2, drift=p:0.4@5000.
     #[arg(long, value_name = "KEY=VALUE")]
     pub condition: Vec<String>,
@@ -517,7 +517,8 @@ pub struct Problems {
 
 #[derive(clap::Args)]
 pub struct Arena {
-    /// Built-in problems' names, .toml or .json files, folders of files [default: all built-in problems].
+    /// Built-in problems' names, .toml or .json files, folders of files [default: all built-in problems but the
+    /// published ones].
     pub problem: Vec<String>,
     /// A learner, optionally with parameters; may be repeated. `feedbal` is always included [default: all].
     #[arg(long, value_name = "NAME[:key=value,...]")]

@@ -18,7 +18,7 @@ macro_rules! builtin {
     };
 }
 
-/// All built-in problems.
+/// The built-in problems that tables and comparisons run over by default.
 pub static BUILTIN: &[Builtin] = builtin![
     "resource",
     "parity",
@@ -29,3 +29,18 @@ pub static BUILTIN: &[Builtin] = builtin![
     "feedback-gap",
     "screening-risk"
 ];
+
+/// Published problems, which are built in too: other articles' settings. Only a call that names one runs it.
+pub static PUBLISHED: &[Builtin] = builtin!["app-recommendation", "gamblers-ruin", "costly-tests"];
+
+impl Builtin {
+    /// All built-in problems, the published ones included.
+    ///
+    /// ```
+    /// use emab_problem::{BUILTIN, Builtin, PUBLISHED};
+    /// assert_eq!(Builtin::all().count(), BUILTIN.len() + PUBLISHED.len());
+    /// ```
+    pub fn all() -> impl Iterator<Item = &'static Builtin> {
+        BUILTIN.iter().chain(PUBLISHED)
+    }
+}

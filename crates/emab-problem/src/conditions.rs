@@ -2,15 +2,19 @@
 
 use std::ops::Range;
 
-use emab::Conditions;
-use emab::conditions::{Delay, Drift, Missing, Probability};
+use std::sync::Arc;
+
+use emab::conditions::{Delay, Drift, Dropout, DropoutText, Missing, Probability};
+use emab::spec::QuantityError;
 use emab::spec::format_number;
+use emab::{Conditions, Quantity};
 use serde_json::Value;
 
 use crate::error::Diagnostic;
 use crate::expression::SymbolTable;
 use crate::fields::{Fields, number, text};
 use crate::spanned::{SpannedValue, ValueKind};
+use crate::table::{Dimension, QuantityContext, SharedTable, Table};
 
 const DRIFT_FIELDS: [&str; 5] = ["parameter", "to", "at", "from", "until"];
 
@@ -28,8 +32,11 @@ pub(crate) fn conditions(node: &SpannedValue) -> Result<Conditions, Diagnostic> 
         let open = Conditions::open(integer(node, "open", 1)?);
         conditions.open = open.map_err(|error| node.out_of_range(error))?;
     }
+    if let Some(node) = fields.get("dropout") {
+        let dropout = Dropout::try_from(dropout_text(node)?);
+        conditions.dropout = dropout.map_err(|error| node.out_of_range(error))?;
+    }
     for (name, place) in [
-        ("dropout", &mut conditions.dropout),
         ("lost", &mut conditions.lost),
         ("override", &mut conditions.overrides),
     ] {
@@ -93,6 +100,76 @@ fn delay(node: &SpannedValue) -> Result<Delay, Diagnostic> {
         "mean" => Delay::geometric(number(value, takes)?).map_err(|e| value.out_of_range(e)),
         _ => Delay::batches(integer(value, takes, 1)?).map_err(|e| value.out_of_range(e)),
     }
+}
+
+/// A number, an expression or an array; the last two are compiled by [`compile_dropout`].
+fn dropout_text(node: &SpannedValue) -> Result<DropoutText, Diagnostic> {
+    match &node.kind {
+        ValueKind::Number(value) => Ok(DropoutText::Number(*value)),
+        ValueKind::Text(_) => Ok(DropoutText::Expression(text(node, "dropout")?)),
+        ValueKind::Array(items) => {
+            let items = items.iter().map(dropout_text);
+            Ok(DropoutText::Array(items.collect::<Result<_, _>>()?))
+        }
+        _ => Err(node.wrong_type("`dropout` must be a number, an expression or an array")),
+    }
+}
+
+/// A dropout with its function, if it varies; `stated` is its value in the file, if it is stated there.
+pub(crate) fn compile_dropout(
+    dropout: &Dropout,
+    stated: Option<&SpannedValue>,
+    sizes: &[Dimension],
+    context: &QuantityContext<'_>,
+    keep: impl FnOnce(Table) -> SharedTable,
+) -> Result<Dropout, Diagnostic> {
+    if dropout.constant().is_some() {
+        return Ok(dropout.clone());
+    }
+    let text = dropout.text();
+    // A flat list has one entry per feedback; a nested one is [t][x][a][f].
+    let nested = |item: &DropoutText| matches!(item, DropoutText::Array(_));
+    let sizes = match text {
+        DropoutText::Array(items) if !items.iter().any(nested) => &sizes[sizes.len() - 1..],
+        _ => sizes,
+    };
+    let stated = stated.filter(|node| dropout_text(node).is_ok_and(|found| found == *text));
+    let function: Arc<dyn Quantity> = match stated {
+        Some(node) => Arc::new(keep(Table::read(node, sizes, context)?)),
+        None => {
+            let table = Table::read(&without_place(text), sizes, context);
+            let table = table.map_err(|error| {
+                let message = format!("{}: {}", error.message, error.label);
+                Diagnostic {
+                    help: error.help,
+                    ..Diagnostic::without_span(message)
+                }
+            })?;
+            Arc::new(Unplaced(SharedTable(Arc::new(table)), text.clone()))
+        }
+    };
+    Ok(Dropout::compiled(text.clone(), function))
+}
+
+/// A function that is not in the file: its errors show it.
+struct Unplaced(SharedTable, DropoutText);
+
+impl Quantity for Unplaced {
+    fn at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, QuantityError> {
+        self.0.at(t, x, a, f).map_err(|error| QuantityError {
+            message: format!("{} in `{}`", error.message, self.1),
+            span: None,
+        })
+    }
+}
+
+fn without_place(text: &DropoutText) -> SpannedValue {
+    let kind = match text {
+        DropoutText::Number(value) => ValueKind::Number(*value),
+        DropoutText::Expression(text) => ValueKind::Text(text.clone()),
+        DropoutText::Array(items) => ValueKind::Array(items.iter().map(without_place).collect()),
+    };
+    SpannedValue { span: 0..0, kind }
 }
 
 /// One probability, or one for each feedback.

@@ -7,7 +7,7 @@ use std::path::Path;
 use emab::input::did_you_mean;
 use thiserror::Error;
 
-use crate::builtin::BUILTIN;
+use crate::builtin::Builtin;
 use crate::error::ReadError;
 use crate::file::{Format, ProblemFile};
 
@@ -20,8 +20,8 @@ pub enum FindError {
     /// Neither a file nor a built-in problem.
     #[error(
         "unknown problem `{name}`{}: it is neither a file nor one of {}",
-        did_you_mean(name, BUILTIN.iter().map(|builtin| builtin.name)),
-        BUILTIN.iter().map(|builtin| builtin.name).collect::<Vec<_>>().join(", ")
+        did_you_mean(name, Builtin::all().map(|builtin| builtin.name)),
+        Builtin::all().map(|builtin| builtin.name).collect::<Vec<_>>().join(", ")
     )]
     Unknown {
         /// The requested name.

@@ -27,7 +27,7 @@ mod random;
 mod spanned;
 mod table;
 
-pub use builtin::{BUILTIN, Builtin};
+pub use builtin::{BUILTIN, Builtin, PUBLISHED};
 pub use error::ReadError;
 pub use file::{Format, OutcomeRange, ProblemFile};
 pub use find::FindError;

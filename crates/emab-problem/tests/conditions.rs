@@ -85,6 +85,10 @@ fn errors_point_at_their_place() {
     // The section, the line and column, and the message.
     const CASES: &str = r#"
 dropout = 1.2 | 14:11 | `dropout` must lie in [0, 1), got 1.2
+dropout = true | 14:11 | `dropout` must be a number, an expression or an array
+dropout = "t / " | 14:16 | the expression ends too early
+dropout = [[0, 0.5]] | 14:12 | `dropout` has 2 entries here
+dropout = [0, 0.5, 0] | 14:11 | `dropout` has 3 entries here
 lost = "often" | 14:8 | `lost` must be a number
 delai = 3 | 14:1 | did you mean `delay`?
 delay = -1 | 14:9 | `delay` must be a whole number from 0 to 9e15, got -1
@@ -118,6 +122,63 @@ drift = [{ parameter = "p", to = 0.4, at = 9 }, { parameter = "p", to = 0.5, at 
         );
         assert!(error.contains(said), "{case}: {error}");
     }
+}
+
+#[test]
+fn a_dropout_may_vary() {
+    let dropout = |file: &ProblemFile, t, x, f| {
+        let problem = file.problem().unwrap();
+        let problem = problem.with_dropout(file.conditions().dropout.clone());
+        problem.dropout_at(t, x, 0, f).unwrap()
+    };
+    let expression = under("dropout = \"if(t > 1, p * f, 0)\"").unwrap();
+    let table = under("dropout = [[[[0]]], [[[0, 'p']]]]").unwrap();
+    let plain = toml(COIN).unwrap();
+    let line = plain.conditions().with(["dropout=if(t > 1, p * f, 0)"]);
+    let line = plain.with_conditions(&line.unwrap()).unwrap();
+    for file in [&expression, &table, &line] {
+        file.check(1000).unwrap();
+        let met = [(1, 0, 1), (2, 0, 0), (2, 1, 1)].map(|(t, x, f)| dropout(file, t, x, f));
+        assert_eq!(met, [0.0, 0.0, 0.5]);
+        let again = ProblemFile::parse_as(Format::Json, "again.json", file.canonical()).unwrap();
+        assert_eq!(again.conditions(), file.conditions());
+        assert_eq!(again.hash(), file.hash());
+        // Other conditions leave it as it is, also its place in errors.
+        let late = file.conditions().with(["delay=3"]).unwrap();
+        assert_eq!(dropout(&file.with_conditions(&late).unwrap(), 2, 1, 1), 0.5);
+    }
+    let flat = under("dropout = [0, 0.25]").unwrap();
+    assert_eq!([0, 1].map(|f| dropout(&flat, 2, 1, f)), [0.0, 0.25]);
+    assert_eq!(line.hash(), expression.hash());
+    // Parameters that drift have their value of the phase.
+    let drift = expression.conditions().with(["drift=p:0.8@10"]).unwrap();
+    let drift = expression.with_conditions(&drift).unwrap();
+    let phase = &drift.scenario().phases[0].problem;
+    assert_eq!(phase.dropout_at(2, 0, 0, 1).unwrap(), 0.8);
+
+    let error = under("dropout = \"t - 1 + p * x\"").unwrap().check(1000);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("mine.toml:14:11"), "{error}");
+    assert!(
+        error.contains("`dropout` is wrong at t = 2, x = 1, a = 0 (toss), f = 0"),
+        "{error}"
+    );
+    assert!(
+        error.contains("got 1.5, expected a probability from 0 to 1"),
+        "{error}"
+    );
+    let given = |text: &str| plain.with_conditions(&plain.conditions().with([text]).unwrap());
+    let error = given("dropout=q * t").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "error: mine.toml: the expression for `dropout` cannot be read: unknown name `q`; declare it in `parameters`"
+    );
+    let error = given("dropout=1 / x").unwrap().check(1000).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("division by zero: 1 / 0 in `1 / x`"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use emab::oracle::{Benchmark, Optimal, best_fixed, best_repeated};
-use emab_problem::{BUILTIN, Format, ProblemFile, SCHEMA};
+use emab_problem::{Builtin, Format, ProblemFile, SCHEMA};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ fn assert_errors(cases: &str, read: impl Fn(&str) -> Result<(), String>) {
 
 #[test]
 fn built_in_problems_are_valid_and_described() {
-    for builtin in BUILTIN {
+    for builtin in Builtin::all() {
         let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
         assert!(file.check(100_000).unwrap().complete, "{}", builtin.name);
         assert!(!file.description().is_empty(), "{}", builtin.name);
@@ -114,7 +114,7 @@ fn built_in_problems_have_their_known_values() {
 
 #[test]
 fn toml_and_json_give_the_same_problem() {
-    for builtin in BUILTIN {
+    for builtin in Builtin::all() {
         let file = ProblemFile::builtin(builtin.name).unwrap().unwrap();
         let again = ProblemFile::parse_as(Format::Json, "again.json", file.canonical()).unwrap();
         assert_eq!(again.hash(), file.hash(), "{}", builtin.name);

@@ -88,14 +88,23 @@ impl Mdp {
             next: Vec::new(),
         };
         let mut follow: Vec<(u32, f64)> = Vec::new();
-        let dropout = pairs.problem().dropout().get();
+        let dropout = pairs.problem().dropout().constant();
         for &pair in &order {
             mdp.pair
                 .push((pairs.step(pair) as u32, pairs.state(pair) as u32));
             mdp.first_choice.push(mdp.choices.len());
             for a in pairs.allowed(pair) {
                 follow.clear();
-                follow.extend(pairs.follow(pair, a).map(|(to, p)| (number[to.index()], p)));
+                // Not `-cost`, which would make a cost of 0 a reward of -0.
+                let mut reward = 0.0 - pairs.cost(pair, a);
+                let mut leave = 0.0;
+                for (to, p, varying) in pairs.follow_or_drop_out(pair, a) {
+                    // A constant dropout is applied to the sums below.
+                    let varying = if dropout.is_some() { 0.0 } else { varying };
+                    reward += p * varying * pairs.reward(to);
+                    leave += p * varying;
+                    follow.push((number[to.index()], p * (1.0 - varying)));
+                }
                 // Stable: probabilities of the same pair are summed in the order of the feedbacks, the same on every machine.
                 follow.sort_by_key(|&(to, _)| to);
                 follow.dedup_by(|again, kept| {
@@ -105,13 +114,16 @@ impl Mdp {
                     }
                     same
                 });
-                // Not `-cost`, which would make a cost of 0 a reward of -0.
-                let mut reward = 0.0 - pairs.cost(pair, a);
-                if dropout > 0.0 {
+                if let Some(dropout) = dropout.filter(|dropout| *dropout > 0.0) {
                     // A dropout earns the terminal reward and leads to the end.
                     reward += dropout * pairs.ex_ante(pair, a);
                     follow.iter_mut().for_each(|(_, p)| *p *= 1.0 - dropout);
                     follow.push((end, dropout));
+                }
+                if leave > 0.0 {
+                    // A certain dropout leaves no other way.
+                    follow.retain(|&(_, p)| p > 0.0);
+                    follow.push((end, leave));
                 }
                 mdp.add(a as u32, reward, &follow);
             }

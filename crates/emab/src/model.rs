@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::conditions::Probability;
+use crate::conditions::Dropout;
 use crate::parameter::ParameterError;
 use crate::spec::{LARGEST, Point, PointError, Quantity, Spec, evaluate, format_number};
 
@@ -188,7 +188,7 @@ pub struct Problem {
     name: String,
     spec: Arc<Spec>,
     model: Model,
-    dropout: Probability,
+    dropout: Dropout,
 }
 
 impl Problem {
@@ -198,7 +198,7 @@ impl Problem {
             name: name.into(),
             spec: spec.into(),
             model,
-            dropout: Probability::default(),
+            dropout: Dropout::default(),
         }
     }
 
@@ -217,16 +217,36 @@ impl Problem {
     /// assert_eq!(benchmark.start_value().unwrap(), 0.25 * 2.0 + 0.75 * 3.0);
     /// ```
     #[must_use]
-    pub fn with_dropout(&self, dropout: Probability) -> Problem {
+    pub fn with_dropout(&self, dropout: impl Into<Dropout>) -> Problem {
         Problem {
-            dropout,
+            dropout: dropout.into(),
             ..self.clone()
         }
     }
 
     /// The probability of a dropout after a step.
-    pub fn dropout(&self) -> Probability {
-        self.dropout
+    pub fn dropout(&self) -> &Dropout {
+        &self.dropout
+    }
+
+    /// The probability of a dropout after feedback `f` on action `a` in `(t, x)`.
+    pub fn dropout_at(&self, t: usize, x: usize, a: usize, f: usize) -> Result<f64, PointError> {
+        let point = Point::new(t, x, Some(a), Some(f));
+        match (self.dropout.varying(), self.dropout.constant()) {
+            (Some(function), _) => {
+                let probability = evaluate(function, "dropout", point)?;
+                check_probability(probability, "dropout", point)?;
+                Ok(probability)
+            }
+            (None, Some(probability)) => Ok(probability),
+            (None, None) => {
+                let what = format!(
+                    "`{}` was not compiled with a problem; read both from one problem file, or use Dropout::function",
+                    self.dropout.text()
+                );
+                Err(PointError::new("dropout", point, what))
+            }
+        }
     }
 
     /// Its name.

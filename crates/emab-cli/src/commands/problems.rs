@@ -1,6 +1,6 @@
 //! `emab problems`: the built-in problems, and random ones.
 
-use emab_problem::{BUILTIN, Family};
+use emab_problem::{Builtin, Family};
 use emab_sim::write_file;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ pub fn problems(args: &Problems, json: bool) -> Result<(), CommandError> {
         return random(family, args, json);
     }
     if let Some(name) = args.name.as_deref() {
-        return match BUILTIN.iter().find(|builtin| builtin.name == name) {
+        return match Builtin::all().find(|builtin| builtin.name == name) {
             // The problem as JSON is a problem file too.
             Some(_) if json => terminal::print_verbatim(load::problem(name)?.canonical()),
             Some(builtin) => terminal::print_verbatim(builtin.text),
@@ -24,7 +24,7 @@ pub fn problems(args: &Problems, json: bool) -> Result<(), CommandError> {
         };
     }
     let (mut list, mut rows) = (Vec::new(), Vec::new());
-    for builtin in BUILTIN {
+    for builtin in Builtin::all() {
         let file = load::problem(builtin.name)?;
         let (name, description, spec) = (builtin.name, file.description(), file.spec());
         let (steps, states) = (spec.horizon(), spec.states().len());

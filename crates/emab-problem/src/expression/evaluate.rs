@@ -2,7 +2,7 @@
 
 use emab::spec::{QuantityError, format_number};
 
-use super::{Binary, Expression, FUNCTIONS, Function, Kind, Unary, fault};
+use super::{Binary, Expression, FUNCTIONS, Function, Kind, Unary, fault, poisson};
 
 impl Expression {
     /// The value at `[t, x, a, f]`: a finite number, or an error with its place.
@@ -39,7 +39,8 @@ impl Expression {
                 for argument in arguments {
                     values.push(argument.evaluate(at)?);
                 }
-                let value = call(*function, &values);
+                let result = call(*function, &values);
+                let value = result.unwrap_or(f64::NAN);
                 if !value.is_finite() {
                     // `ln` and `log` are one function with two names; only `log` takes two arguments.
                     let name = FUNCTIONS
@@ -47,7 +48,11 @@ impl Expression {
                         .find(|(_, f, takes)| f == function && takes.contains(&values.len()))
                         .map_or("", |f| f.0);
                     let list: Vec<String> = values.iter().map(|&v| format_number(v)).collect();
-                    let message = format!("{name}({}) has no finite value", list.join(", "));
+                    let why = match result {
+                        Err(rule) => format!(": {rule}"),
+                        Ok(_) => " has no finite value".into(),
+                    };
+                    let message = format!("{name}({}){why}", list.join(", "));
                     return Err(fault(message, self.span.clone()));
                 }
                 value
@@ -101,9 +106,10 @@ fn no_value(op: Binary, left: f64, right: f64) -> String {
     }
 }
 
-fn call(function: Function, values: &[f64]) -> f64 {
+/// The value of a function, not finite where it has none, or the rule that its arguments break.
+fn call(function: Function, values: &[f64]) -> Result<f64, &'static str> {
     let first = values[0];
-    match function {
+    Ok(match function {
         Function::If => f64::NAN,
         Function::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
         Function::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
@@ -117,5 +123,7 @@ fn call(function: Function, values: &[f64]) -> f64 {
             Some(&base) => libm::log(first) / libm::log(base),
             None => libm::log(first),
         },
-    }
+        Function::Poisson => poisson::probability(first, values[1])?,
+        Function::PoissonTail => poisson::tail(first, values[1])?,
+    })
 }

@@ -3,10 +3,12 @@
 //! From loosest to tightest: `or`, `and`, `not`, comparisons (which do not chain), `+ -`, `* / %`, unary minus, `^`
 //! (to the right, so `2^3^2 = 512` and `-2^2 = -4`). Comparisons give 1 or 0; anything but 0 is true; `if`, `and`
 //! and `or` evaluate only what they need. `%` has the sign of its divisor, as in Python, so `(x - 1) % n` is a state.
-//! `log` is natural, like `ln`; `log(v, b)` has base `b`. `round` rounds halves away from 0.
+//! `log` is natural, like `ln`; `log(v, b)` has base `b`. `round` rounds halves away from 0. `poisson(k, m)` is the
+//! probability of `k` events where `m` are expected, `poisson_tail(k, m)` that of at least `k`.
 
 mod evaluate;
 mod parser;
+mod poisson;
 #[cfg(test)]
 mod tests;
 
@@ -138,10 +140,12 @@ enum Function {
     Sqrt,
     Exp,
     Log,
+    Poisson,
+    PoissonTail,
 }
 
 /// Name, function and number of arguments.
-const FUNCTIONS: [(&str, Function, Range<usize>); 11] = [
+const FUNCTIONS: [(&str, Function, Range<usize>); 13] = [
     ("if", Function::If, 3..4),
     ("min", Function::Min, 1..usize::MAX),
     ("max", Function::Max, 1..usize::MAX),
@@ -153,6 +157,8 @@ const FUNCTIONS: [(&str, Function, Range<usize>); 11] = [
     ("exp", Function::Exp, 1..2),
     ("ln", Function::Log, 1..2),
     ("log", Function::Log, 1..3),
+    ("poisson", Function::Poisson, 2..3),
+    ("poisson_tail", Function::PoissonTail, 2..3),
 ];
 
 fn fault(message: impl Into<String>, span: Range<usize>) -> QuantityError {

@@ -36,6 +36,9 @@ fn operators_follow_mathematical_precedence() {
         ("floor(-0.5) + ceil(0.5) + round(0.5)", 1.0),
         ("abs(-3) + sqrt(16)", 7.0),
         ("ln(exp(2)) + log(exp(2)) + log(8, 2)", 7.0),
+        ("poisson(x, 2)", 8.0 / 6.0 * (-2.0_f64).exp()),
+        ("poisson_tail(2, p)", 1.0 - 1.8 * (-0.8_f64).exp()),
+        ("poisson(0, 0) + poisson_tail(1, 0)", 1.0),
         ("'in situ' + p", 1.8),
         ("true + false", 1.0),
         ("- - 3", 3.0),
@@ -62,6 +65,9 @@ x ** 2 | write `^` instead | **
 (1 + 2 | this bracket is not closed | (
 1 + 2) | this does not belong here | )
 2 x | an operator is missing before this | x
+poisson(1) | `poisson` takes 2 arguments, got 1 | poisson(1)
+1 - poisson(f, 0 - x) | poisson(1, -3): the mean must be a number from 0 to 1e9 | poisson(f, 0 - x)
+poisson_tail(x / 2, 1) | poisson_tail(1.5, 1): the number of events must be a whole number from 0 to 1e9 | poisson_tail(x / 2, 1)
 if(1, 2) | `if` takes 3 arguments, got 2 | if(1, 2)
 | the expression ends too early |
 1 + ü | this character means nothing in an expression | ü

@@ -5,6 +5,7 @@ mod read;
 use std::path::Path;
 use std::sync::Arc;
 
+use emab::conditions::Dropout;
 use emab::conformance::{ReachSummary, check_problem, check_spec};
 use emab::environment::ModelPhase;
 use emab::learners::LearnerDefaults;
@@ -13,7 +14,7 @@ use emab::{Conditions, Model, Names, Problem, Scenario, Spec};
 use serde::{Deserialize, Serialize};
 use serde_json::value::to_raw_value;
 
-use crate::builtin::BUILTIN;
+use crate::builtin::Builtin;
 use crate::error::{Diagnostic, ReadError};
 use crate::spanned::{SpannedValue, parse};
 use crate::table::SharedTable;
@@ -54,8 +55,8 @@ pub struct ProblemFile {
     spec: Arc<Spec>,
     model: Option<Model>,
     conditions: Conditions,
-    /// Models that replace the first one, each with the episode it begins at.
-    later: Vec<(u64, Model)>,
+    /// Models that replace the first one, each with the episode it begins at and its dropout.
+    later: Vec<(u64, Model, Dropout)>,
     learning: LearnerDefaults,
     outcome_range: OutcomeRange,
     tree: Arc<SpannedValue>,
@@ -92,7 +93,7 @@ impl ProblemFile {
 
     /// The built-in problem of this name, if there is one.
     pub fn builtin(name: &str) -> Option<Result<ProblemFile, ReadError>> {
-        let builtin = BUILTIN.iter().find(|builtin| builtin.name == name)?;
+        let builtin = Builtin::all().find(|builtin| builtin.name == name)?;
         let file = format!("problems/{name}.toml");
         Some(ProblemFile::parse_as(Format::Toml, &file, builtin.text))
     }
@@ -184,9 +185,15 @@ impl ProblemFile {
 
     /// The conditions with the models that drift leads to.
     pub fn scenario(&self) -> Scenario {
-        let phase = |(first, model): &(u64, Model)| ModelPhase {
-            first: *first,
-            problem: self.problem_of(model),
+        let phase = |(first, model, dropout): &(u64, Model, Dropout)| {
+            let problem = self.problem_of(model);
+            ModelPhase {
+                first: *first,
+                problem: match dropout.constant() {
+                    Some(_) => problem,
+                    None => Arc::new(problem.with_dropout(dropout.clone())),
+                },
+            }
         };
         Scenario {
             conditions: self.conditions.clone(),
@@ -203,7 +210,10 @@ impl ProblemFile {
     /// model, the quantities of the specification.
     pub fn check(&self, limit: usize) -> Result<ReachSummary, ReadError> {
         let reached = match self.problem() {
-            Ok(problem) => check_problem(&problem, limit),
+            Ok(problem) => {
+                let dropout = self.conditions.dropout.clone();
+                check_problem(&problem.with_dropout(dropout), limit)
+            }
             Err(_) => check_spec(&self.spec, limit),
         }
         .map_err(|error| self.locate(&error))?;
@@ -228,7 +238,9 @@ impl ProblemFile {
             let found = self.tables.iter().find(|(name, _)| *name == error.quantity);
             found.and_then(|(name, table)| {
                 let node = self.tree.field(name);
-                let node = node.or_else(|| self.tree.field("model")?.field(name))?;
+                let within = |section| self.tree.field(section)?.field(name);
+                let node = node.or_else(|| within("model"));
+                let node = node.or_else(|| within("conditions"))?;
                 Some(table.0.span(node, error.point))
             })
         });
@@ -243,9 +255,15 @@ impl ProblemFile {
                 place += &format!(", {variable} = {}", index_and_name(i, names));
             }
         }
+        let message = format!("`{}` is wrong at {place}", error.quantity);
+        // Without a place, nothing shows the label.
+        let Some(span) = span else {
+            let message = format!("{message}: {}", error.what);
+            return Diagnostic::without_span(message).in_file(&self.file, &self.text);
+        };
         Diagnostic {
-            span,
-            message: format!("`{}` is wrong at {place}", error.quantity),
+            span: Some(span),
+            message,
             label: error.what.clone(),
             explains: true,
             help: None,

@@ -12,7 +12,7 @@ use emab::{Conditions, Delta, FeedbackSpread, Model, Names, Noise, Quantity, Sig
 use serde_json::value::to_raw_value;
 
 use super::{OutcomeRange, ProblemFile};
-use crate::conditions::{check_missing, conditions, later_scopes, place_of};
+use crate::conditions::{check_missing, compile_dropout, conditions, later_scopes, place_of};
 use crate::error::Diagnostic;
 use crate::expression::SymbolTable;
 use crate::fields::{Fields, count, names, number, text};
@@ -177,23 +177,31 @@ pub(super) fn read(
     let model = model.map(|node| self::model(node, starts, &sizes, &context, &mut tables));
     let model = model.transpose()?;
     let stated = top.get("conditions");
-    let conditions = match (given, stated) {
+    let mut conditions = match (given, stated) {
         (Some(given), _) => given.clone(),
         (None, Some(node)) => conditions(node)?,
         (None, None) => Conditions::default(),
     };
+    let dropout_node = stated.and_then(|node| node.field("dropout"));
     let stated = stated.filter(|_| given.is_none());
     check_missing(&conditions, spec.feedbacks().len(), stated)?;
     let place = |change| place_of(stated, change);
     let scopes = later_scopes(&conditions, &scope, &parameters, &place)?;
     check_spec_is_fixed(&top, &sizes, source, &scope, &conditions)?;
+    let written = conditions.dropout.clone();
+    let quantity = context("dropout", &["t", "x", "a", "f"]);
+    let place = |table| keep(&mut tables, "dropout", table);
+    conditions.dropout = compile_dropout(&written, dropout_node, &sizes, &quantity, place)?;
     let mut later = Vec::new();
     if let Some(node) = top.get("model") {
         for (first, scope) in &scopes {
             let context = |quantity, variables| context_for(source, scope, quantity, variables);
             // Entries have the places of the first model.
             let model = self::model(node, starts, &sizes, &context, &mut Vec::new())?;
-            later.push((*first, model));
+            let quantity = context("dropout", &["t", "x", "a", "f"]);
+            let place = |table| keep(&mut Vec::new(), "dropout", table);
+            let dropout = compile_dropout(&written, dropout_node, &sizes, &quantity, place)?;
+            later.push((*first, model, dropout));
         }
     }
     let none = || Ok(Default::default());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use emab::Conditions;
-use emab_problem::{BUILTIN, ProblemFile};
+use emab_problem::{Builtin, ProblemFile};
 
 use crate::compare::default_learners;
 use crate::experiment::{StoredProblems, log_spaced, quoted};
@@ -16,7 +16,7 @@ pub(super) fn builtin(hash: &str, conditions: &Conditions) -> Option<&'static st
         let file = file.with_conditions(conditions).ok()?;
         (file.hash() == hash).then_some(())
     };
-    let mut all = BUILTIN.iter().map(|builtin| builtin.name);
+    let mut all = Builtin::all().map(|builtin| builtin.name);
     all.find(|name| same(name).is_some())
 }
 
@@ -26,13 +26,17 @@ fn problem_words(hash: &str, conditions: &Conditions, file: &str) -> Vec<String>
         return vec![file.into()];
     };
     let mut words = vec![name.to_owned()];
-    words.extend(condition_words(conditions));
+    // A published problem may have conditions of its own.
+    let own = ProblemFile::builtin(name).and_then(Result::ok);
+    if own.is_none_or(|own| own.conditions() != conditions) {
+        words.extend(condition_words(conditions));
+    }
     words
 }
 
 fn condition_words(conditions: &Conditions) -> Vec<String> {
-    let texts = conditions.to_string();
-    let texts = texts.split_whitespace().map(shell_word);
+    let texts = conditions.texts();
+    let texts = texts.iter().map(|text| shell_word(text));
     texts
         .flat_map(|text| ["--condition".into(), text])
         .collect()

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use emab_problem::{BUILTIN, Format, ProblemFile};
+use emab_problem::{Builtin, Format, ProblemFile};
 
 use super::result_folder::{Folder, FolderError};
 use super::run_folder::plain_name;
@@ -14,7 +14,7 @@ pub(crate) const FOLDER: &str = "arena-problems";
 
 /// The hashes of the built-in problems.
 static BUILTIN_HASHES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let files = BUILTIN.iter().map(|one| ProblemFile::builtin(one.name));
+    let files = Builtin::all().map(|one| ProblemFile::builtin(one.name));
     let hashes = files.filter_map(|file| Some(file?.ok()?.hash().to_owned()));
     hashes.collect()
 });

@@ -52,9 +52,11 @@ pub fn uncovered_conditions(
     }
     // After the only continuation action of two steps, no choice depends on the feedback.
     let later_choices = horizon > 2;
-    if averages && later_choices && !conditions.dropout.is_none() {
+    // A dropout that varies makes it depend on the feedback, as do missing rewards.
+    let varies = conditions.dropout.constant().is_none();
+    if averages && (later_choices || varies) && !conditions.dropout.is_none() {
         let dropout = Conditions {
-            dropout: conditions.dropout,
+            dropout: conditions.dropout.clone(),
             ..none()
         };
         uncovered(

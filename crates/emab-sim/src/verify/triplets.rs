@@ -43,8 +43,7 @@ impl TripletTable {
             let column = column(triplet.action, columns);
             let estimated = match (optimal, triplet.action) {
                 (Some(optimal), Action::Continue(a)) => {
-                    let value = |next: Pair| pairs.arrival_value(next, optimal.value(next));
-                    pairs.expected_value(pair, a, value)
+                    pairs.action_value(pair, a, |next: Pair| optimal.value(next))
                 }
                 _ => triplet.gain,
             };

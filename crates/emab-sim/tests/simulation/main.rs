@@ -12,6 +12,7 @@ mod independent_loop;
 mod intake;
 mod interrupted;
 mod large_problems;
+mod published;
 mod regret_by_state;
 mod user_defined_learner;
 mod verify;

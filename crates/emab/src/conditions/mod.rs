@@ -5,12 +5,14 @@
 
 mod delay;
 mod drift;
+mod dropout;
 mod missing;
 mod probability;
 mod text;
 
 pub use delay::{Delay, DelayMean};
 pub use drift::{Drift, DriftTiming};
+pub use dropout::{Dropout, DropoutText};
 pub use missing::Missing;
 pub use probability::Probability;
 
@@ -29,7 +31,7 @@ use crate::parameter::ParameterError;
 /// let mut conditions = Conditions::default();
 /// assert!(conditions.is_none());
 /// conditions.delay = Delay::Fixed(20);
-/// conditions.dropout = Probability::new("dropout", 0.05).unwrap();
+/// conditions.dropout = Probability::new("dropout", 0.05).unwrap().into();
 /// assert_eq!(conditions.to_string(), "delay=20 dropout=0.05");
 /// assert_eq!(Probability::new("dropout", 1.2).unwrap_err().to_string(), "`dropout` must lie in [0, 1), got 1.2");
 /// ```
@@ -43,8 +45,8 @@ pub struct Conditions {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub open: NonZeroU64,
     /// The probability, after every continuation action, that the episode ends at the next step without a stop.
-    #[serde(default, skip_serializing_if = "Probability::is_none")]
-    pub dropout: Probability,
+    #[serde(default, skip_serializing_if = "Dropout::is_none")]
+    pub dropout: Dropout,
     /// The probability that the outcome of an episode never reaches the learner.
     #[serde(default, skip_serializing_if = "Probability::is_none")]
     pub lost: Probability,
@@ -80,7 +82,7 @@ impl Default for Conditions {
         Conditions {
             delay: Delay::None,
             open: one(),
-            dropout: Probability::default(),
+            dropout: Dropout::default(),
             lost: Probability::default(),
             missing_costs: Missing::default(),
             missing_rewards: Missing::default(),

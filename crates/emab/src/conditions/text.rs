@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Conditions, Delay, Drift, DriftTiming, Missing, Probability};
+use super::{Conditions, Delay, Drift, DriftTiming, Dropout, DropoutText, Missing, Probability};
 use crate::input::{did_you_mean, parse_count};
 use crate::parameter::ParameterError;
 
@@ -21,7 +21,7 @@ impl Conditions {
 
     /// These conditions with some replaced; each text is KEY=VALUE.
     ///
-    /// A delay is `20`, `geometric:20`, `batches:50` or `none`; missing costs are `0.2`, or `0:0.8` by feedback; a drift `p:0.4@5000` or `p:0.4@2000-8000`, or `none`.
+    /// A delay is `20`, `geometric:20`, `batches:50` or `none`; a dropout is a probability or an expression; missing costs are `0.2`, or `0:0.8` by feedback; a drift `p:0.4@5000` or `p:0.4@2000-8000`, or `none`.
     /// Several drifts apply in order; the first of them replaces the present ones.
     ///
     /// ```
@@ -52,7 +52,7 @@ impl Conditions {
             match key {
                 "delay" => new.delay = delay(value)?,
                 "open" => new.open = Conditions::read_open(value)?,
-                "dropout" => new.dropout = probability(key, value)?,
+                "dropout" => new.dropout = dropout(value)?,
                 "lost" => new.lost = probability(key, value)?,
                 "missing_costs" => new.missing_costs = missing(key, value)?,
                 "missing_rewards" => new.missing_rewards = missing(key, value)?,
@@ -93,6 +93,14 @@ fn count(name: &str, text: &str) -> Result<u64, ParameterError> {
 
 fn probability(name: &str, text: &str) -> Result<Probability, ParameterError> {
     Probability::new(name, number(name, text)?)
+}
+
+/// A probability, or an expression, which the reader of the problem file checks.
+fn dropout(text: &str) -> Result<Dropout, ParameterError> {
+    Dropout::try_from(match text.parse() {
+        Ok(number) => DropoutText::Number(number),
+        Err(_) => DropoutText::Expression(text.to_owned()),
+    })
 }
 
 fn missing(name: &str, text: &str) -> Result<Missing, ParameterError> {
@@ -159,9 +167,13 @@ impl fmt::Display for Delay {
     }
 }
 
-/// The texts that [`Conditions::with`] takes, separated by spaces.
-impl fmt::Display for Conditions {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Conditions {
+    /// The texts that [`Conditions::with`] takes; a dropout of several entries, which has none, is shown as `dropout=[...]`.
+    pub fn texts(&self) -> Vec<String> {
+        self.texts_with(&self.dropout.text().to_string())
+    }
+
+    fn texts_with(&self, dropout: &str) -> Vec<String> {
         let mut parts = Vec::new();
         if !self.delay.is_none() {
             parts.push(format!("delay={}", self.delay));
@@ -175,8 +187,9 @@ impl fmt::Display for Conditions {
         let missing = |name: &str, missing: &Missing| {
             (!missing.is_none()).then(|| format!("{name}={missing}"))
         };
+        let drops_out = !self.dropout.is_none();
         let stated = [
-            probability("dropout", self.dropout),
+            drops_out.then(|| format!("dropout={dropout}")),
             probability("lost", self.lost),
             missing("missing_costs", &self.missing_costs),
             missing("missing_rewards", &self.missing_rewards),
@@ -184,7 +197,20 @@ impl fmt::Display for Conditions {
         ];
         parts.extend(stated.into_iter().flatten());
         parts.extend(self.drift.iter().map(|drift| format!("drift={drift}")));
-        out.write_str(&parts.join(" "))
+        parts
+    }
+}
+
+/// [`Conditions::texts`], separated by spaces; a long dropout is cut off.
+impl fmt::Display for Conditions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 40;
+        let dropout = self.dropout.text().to_string();
+        let short = match dropout.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{}…", dropout[..end].trim_end()),
+            None => dropout,
+        };
+        out.write_str(&self.texts_with(&short).join(" "))
     }
 }
 
@@ -204,6 +230,17 @@ mod tests {
             let read = Conditions::default().with(text.split(' ')).unwrap();
             assert_eq!(read.to_string(), text);
         }
+        let late = ["delay=20", "dropout=if(t < 11, 0, 0.1)"];
+        let read = Conditions::default().with(late).unwrap();
+        assert_eq!(read.texts(), late);
+        let long = "if(t < 11, 0, if(x < 3, 0.1, if(x < 5, 0.2, 0.3)))";
+        let long = Dropout::try_from(DropoutText::Expression(long.into())).unwrap();
+        let read = Conditions {
+            dropout: long,
+            ..read
+        };
+        let shown = "delay=20 dropout=if(t < 11, 0, if(x < 3, 0.1, if(x < 5, 0…";
+        assert_eq!(read.to_string(), shown);
     }
 
     #[test]

@@ -116,6 +116,7 @@ pub fn check_problem(problem: &Problem, limit: usize) -> Result<ReachSummary, Po
             least.1 = least.1.min(problem.cost(t, x, a)?);
             for (f, _) in phase.iter().enumerate().filter(|(_, p)| **p > 0.0) {
                 next.insert(spec.next(t, x, a, f)?);
+                problem.dropout_at(t, x, a, f)?;
             }
         }
         Ok(())

@@ -131,7 +131,9 @@ impl ConditionedEnvironment {
         }
         let with_dropout = |problem: &Arc<Problem>| match conditions.dropout.is_none() {
             true => problem.clone(),
-            false => Arc::new(problem.with_dropout(conditions.dropout)),
+            // A function of parameters that drift: the problem of a later phase has its own values.
+            false if *problem.dropout() == conditions.dropout => problem.clone(),
+            false => Arc::new(problem.with_dropout(conditions.dropout.clone())),
         };
         let mut all = vec![(1, with_dropout(&problem))];
         // Phases after the last episode are not solved.

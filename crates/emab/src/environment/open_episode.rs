@@ -24,8 +24,8 @@ pub(super) struct OpenEpisode {
     pub(super) hidden: Vec<Hidden>,
     /// The episode as the learner sees it, where something is unknown.
     revealed: Episode,
-    /// The uniform feedback draw of each step, and whether a dropout followed it: the benchmark is played on the same.
-    pub(super) draws: Vec<(f64, bool)>,
+    /// The uniform feedback draw of each step, and the draw of its dropout: the benchmark is played on the same.
+    pub(super) draws: Vec<(f64, f64)>,
     pub(super) regret: RegretBreakdown,
     pub(super) deviation: Option<Deviation>,
     /// The sum of expected costs.

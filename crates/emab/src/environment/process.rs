@@ -70,6 +70,7 @@ pub(super) struct Transition {
     pub(super) next: Pair,
     pub(super) expected_cost: f64,
     pub(super) cost: f64,
+    pub(super) dropout_draw: f64,
     /// Whether the episode ends in `next` without a choice.
     pub(super) dropped_out: bool,
 }
@@ -79,7 +80,7 @@ pub(super) struct Transition {
 pub(super) struct Process {
     cost_noise: Noise,
     reward_noise: Noise,
-    dropout: f64,
+    may_drop_out: bool,
 }
 
 impl Process {
@@ -87,7 +88,7 @@ impl Process {
         Process {
             cost_noise: problem.model().cost_noise,
             reward_noise: problem.model().reward_noise,
-            dropout: problem.dropout().get(),
+            may_drop_out: !problem.dropout().is_none(),
         }
     }
 
@@ -97,10 +98,13 @@ impl Process {
         self.reward_noise.observe(pairs.reward(pair), draw)
     }
 
-    /// Whether the episode ends after a step; one draw where dropout is possible.
+    /// The draw that decides whether the episode ends after a step; none is taken where no episode drops out.
     #[inline]
-    pub(super) fn drops_out(&self, stream: &mut Stream) -> bool {
-        self.dropout > 0.0 && stream.uniform() < self.dropout
+    pub(super) fn dropout_draw(&self, stream: &mut Stream) -> f64 {
+        match self.may_drop_out {
+            true => stream.uniform(),
+            false => 1.0,
+        }
     }
 
     /// What action `a` leads to in an expanded pair; none where it is not allowed.
@@ -114,12 +118,14 @@ impl Process {
         conditions: &mut Stream,
     ) -> Option<Transition> {
         let (feedback, next, expected_cost) = pairs.draw(pair, a, draw.feedback)?;
+        let dropout_draw = self.dropout_draw(conditions);
         Some(Transition {
             feedback,
             next,
             expected_cost,
             cost: self.cost_noise.observe(expected_cost, draw.cost),
-            dropped_out: self.drops_out(conditions),
+            dropout_draw,
+            dropped_out: dropout_draw < pairs.dropout(pair, a, feedback),
         })
     }
 }

@@ -291,7 +291,7 @@ impl Environment {
                 open.hidden.push(missing.draw(step.feedback));
             }
             if self.estimator == RegretEstimator::Paired {
-                open.draws.push((draw.feedback, step.dropped_out));
+                open.draws.push((draw.feedback, step.dropout_draw));
             }
             open.pair = step.next;
             open.path.push(step.next);
@@ -394,19 +394,19 @@ impl Environment {
         advised: Action,
         draw: f64,
     ) -> Result<f64, OracleError> {
-        let leaves = self.process.drops_out(&mut self.benchmark_stream);
+        let dropout_draw = self.process.dropout_draw(&mut self.benchmark_stream);
         let step = self.oracle.pairs().step(pair);
         // The draws of earlier steps are not read.
-        let mut draws = vec![(0.0, false); step - 1];
-        draws.push((draw, leaves));
+        let mut draws = vec![(0.0, 1.0); step - 1];
+        draws.push((draw, dropout_draw));
         let benchmark = self.follow_benchmark(pair, &mut draws)?;
         let Action::Continue(a) = advised else {
             return Ok(benchmark - self.oracle.pairs().reward(pair));
         };
-        let Some((_, next, cost)) = self.oracle.pairs().draw(pair, a, draw) else {
+        let Some((f, next, cost)) = self.oracle.pairs().draw(pair, a, draw) else {
             return Ok(0.0);
         };
-        let after = if leaves {
+        let after = if dropout_draw < self.oracle.pairs().dropout(pair, a, f) {
             self.oracle.pairs().reward(next)
         } else {
             self.follow_benchmark(next, &mut draws)?
@@ -418,21 +418,22 @@ impl Environment {
     fn follow_benchmark(
         &mut self,
         mut pair: Pair,
-        draws: &mut Vec<(f64, bool)>,
+        draws: &mut Vec<(f64, f64)>,
     ) -> Result<f64, OracleError> {
         let mut paid = 0.0;
         while let Action::Continue(a) = self.oracle.choice(pair)? {
             let step = self.oracle.pairs().step(pair);
             while draws.len() < step {
                 let draw = self.benchmark_stream.uniform();
-                let leaves = self.process.drops_out(&mut self.benchmark_stream);
-                draws.push((draw, leaves));
+                let dropout_draw = self.process.dropout_draw(&mut self.benchmark_stream);
+                draws.push((draw, dropout_draw));
             }
-            let (draw, leaves) = draws[step - 1];
-            let Some((_, next, cost)) = self.oracle.pairs().draw(pair, a, draw) else {
+            let (draw, dropout_draw) = draws[step - 1];
+            let Some((f, next, cost)) = self.oracle.pairs().draw(pair, a, draw) else {
                 break;
             };
             paid += cost;
+            let leaves = dropout_draw < self.oracle.pairs().dropout(pair, a, f);
             pair = next;
             if leaves {
                 break;

@@ -111,8 +111,8 @@ impl Benchmark {
             let next = pairs.follow(top, a).map(|(next, _)| next);
             stack.extend(next.filter(|next| value[next.index()].is_nan()));
             if stack.len() == waiting {
-                let arrival_value = |next: Pair| pairs.arrival_value(next, value[next.index()]);
-                self.value[top.index()] = pairs.expected_value(top, a, arrival_value);
+                let after = |next: Pair| value[next.index()];
+                self.value[top.index()] = pairs.action_value(top, a, after);
                 stack.pop();
             }
         }
@@ -139,8 +139,7 @@ impl Benchmark {
             self.value(next)?;
         }
         let (pairs, value) = (&self.pairs, &self.value);
-        let arrival_value = |next: Pair| pairs.arrival_value(next, value[next.index()]);
-        Ok(pairs.expected_value(pair, a, arrival_value))
+        Ok(pairs.action_value(pair, a, |next| value[next.index()]))
     }
 
     /// `V(t,x) - Q(t,x,a)`: the expected regret of this choice; exactly 0 for the benchmark's own.

@@ -58,11 +58,10 @@ impl PairDistribution {
             earned: self.earned,
             at: BTreeMap::new(),
         };
-        let dropout = pairs.problem().dropout().get();
         for (&pair, &p) in &self.at {
             if pairs.allows(pair, a) {
                 next.earned -= p * pairs.cost(pair, a);
-                for (to, q) in pairs.follow(pair, a) {
+                for (to, q, dropout) in pairs.follow_or_drop_out(pair, a) {
                     next.earned += p * q * dropout * pairs.reward(to);
                     *next.at.entry(to).or_insert(0.0) += p * q * (1.0 - dropout);
                 }

@@ -80,9 +80,7 @@ impl Gaps {
             let largest = |stop: f64| gains.iter().map(|(_, gain)| *gain).fold(stop, f64::max);
             let true_best = largest(stop);
             let stays = !exceeds(true_best, stop);
-            let value = |a: usize, of: &[f64]| {
-                pairs.expected_value(pair, a, |next| pairs.arrival_value(next, of[next.index()]))
-            };
+            let value = |a: usize, of: &[f64]| pairs.action_value(pair, a, |next| of[next.index()]);
             let mu = if stays {
                 stop
             } else {

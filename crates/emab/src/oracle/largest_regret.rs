@@ -50,8 +50,8 @@ impl LargestRegret {
                     least = least.min(regret + low);
                     most = most.max(regret + high);
                 }
-                let after = |next: Pair| pairs.arrival_value(next, worst[next.index()]);
-                value = value.min(pairs.expected_value(pair, a, after));
+                let after = |next: Pair| worst[next.index()];
+                value = value.min(pairs.action_value(pair, a, after));
             }
             range[pair.index()] = (least, most);
             worst[pair.index()] = value;

@@ -33,8 +33,8 @@ impl Optimal {
         let mut choice = vec![Action::Stop; pairs.len()];
         for pair in pairs.backwards() {
             let expected_value = pairs.allowed(pair).map(|a| {
-                let arrival_value = |next: Pair| pairs.arrival_value(next, value[next.index()]);
-                let (expected_value, size) = pairs.expected_value_with_size(pair, a, arrival_value);
+                let after = |next: Pair| value[next.index()];
+                let (expected_value, size) = pairs.action_value_with_size(pair, a, after);
                 (a, expected_value, size)
             });
             let (action, best) = best_action(pairs.reward(pair), expected_value);

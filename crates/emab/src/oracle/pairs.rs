@@ -53,8 +53,8 @@ pub struct Pairs {
     problem: Arc<Problem>,
     actions: usize,
     feedbacks: usize,
-    /// The probability of a dropout after a step.
-    dropout: f64,
+    /// The probability of a dropout after a step, if it is the same after each.
+    dropout: Option<f64>,
     /// By start: the bound below which a uniform draw is this one or one before it, and its probability.
     starts: Vec<(f64, f64)>,
     index: HashMap<u64, u32, BuildHasherDefault<FoldHasher>>,
@@ -69,6 +69,8 @@ pub struct Pairs {
     probability: Vec<f64>,
     up_to: Vec<f64>,
     next: Vec<u32>,
+    /// By edge and feedback, where the probability of a dropout varies; otherwise empty.
+    dropouts: Vec<f64>,
 }
 
 /// A visited pair.
@@ -99,7 +101,7 @@ impl Pairs {
         let mut pairs = Pairs {
             actions: spec.actions().len(),
             feedbacks: spec.feedbacks().len(),
-            dropout: problem.dropout().get(),
+            dropout: problem.dropout().constant(),
             starts,
             problem,
             index: HashMap::default(),
@@ -110,6 +112,7 @@ impl Pairs {
             probability: Vec::new(),
             up_to: Vec::new(),
             next: Vec::new(),
+            dropouts: Vec::new(),
         };
         for &x in spec.starts() {
             pairs.find_or_add(1, x)?;
@@ -234,18 +237,26 @@ impl Pairs {
             problem.feedback_distribution(t, x, a, &mut probabilities)?;
             let cost = problem.cost(t, x, a)?;
             let mut next = Vec::with_capacity(self.feedbacks);
+            let mut dropouts = Vec::new();
             for (f, &p) in probabilities.iter().enumerate() {
                 next.push(if p > 0.0 {
                     self.find_or_add(t + 1, spec.next(t, x, a, f)?)?.0
                 } else {
                     NOWHERE
                 });
+                if self.dropout.is_none() {
+                    dropouts.push(match p > 0.0 {
+                        true => problem.dropout_at(t, x, a, f)?,
+                        false => 0.0,
+                    });
+                }
             }
             edges.push(self.cost.len() as u32);
             self.cost.push(cost);
             self.probability.extend_from_slice(&probabilities);
             self.up_to.extend(bounds(&probabilities));
             self.next.extend(next);
+            self.dropouts.extend(dropouts);
         }
         self.known[pair.index()].row = self.rows as u32;
         self.rows += 1;
@@ -328,13 +339,33 @@ impl Pairs {
         Some((f, Pair(self.next[first + f]), self.cost[edge]))
     }
 
-    /// The value on arrival in a pair where a dropout is possible, given the value of continuing from it.
+    /// The probability of a dropout after an outcome.
     #[inline]
-    pub fn arrival_value(&self, pair: Pair, value: f64) -> f64 {
-        if self.dropout == 0.0 {
-            return value;
+    fn dropout_of(&self, outcome: usize) -> f64 {
+        self.dropout.unwrap_or_else(|| self.dropouts[outcome])
+    }
+
+    /// The probability of a dropout after feedback `f` on an allowed action of an expanded pair; 0 of any other.
+    #[inline]
+    pub fn dropout(&self, pair: Pair, a: usize, f: usize) -> f64 {
+        match self.dropout {
+            Some(dropout) => dropout,
+            None => self
+                .outcome_range(pair, a)
+                .nth(f)
+                .map_or(0.0, |outcome| self.dropouts[outcome]),
         }
-        self.dropout * self.reward(pair) + (1.0 - self.dropout) * value
+    }
+
+    /// The same as [`Pairs::follow`], each with the probability that a dropout ends the episode there.
+    pub fn follow_or_drop_out(
+        &self,
+        pair: Pair,
+        a: usize,
+    ) -> impl Iterator<Item = (Pair, f64, f64)> + '_ {
+        self.outcome_range(pair, a)
+            .filter(|&i| self.next[i] != NOWHERE)
+            .map(|i| (Pair(self.next[i]), self.probability[i], self.dropout_of(i)))
     }
 
     /// `sum_f P(f) * value(next)` less the cost of `a`.
@@ -357,6 +388,40 @@ impl Pairs {
         let sizes = self.follow(pair, a).map(|(next, p)| p * value(next).abs());
         let size = sizes.sum::<f64>() + self.cost(pair, a).abs();
         (self.expected_value(pair, a, value), size)
+    }
+
+    /// The value of `a`, given the value of continuing from each pair: [`Pairs::expected_value`], except that a dropout
+    /// earns the terminal reward of the pair that it leads to.
+    #[inline]
+    pub fn action_value(&self, pair: Pair, a: usize, value: impl Fn(Pair) -> f64) -> f64 {
+        let mut sum = 0.0;
+        for (next, p, dropout) in self.follow_or_drop_out(pair, a) {
+            sum += p * self.arrival_value(next, dropout, value(next));
+        }
+        sum - self.cost(pair, a)
+    }
+
+    /// The same, and the size of its terms, which bounds the rounding error.
+    pub(crate) fn action_value_with_size(
+        &self,
+        pair: Pair,
+        a: usize,
+        value: impl Fn(Pair) -> f64,
+    ) -> (f64, f64) {
+        let sizes = self
+            .follow_or_drop_out(pair, a)
+            .map(|(next, p, dropout)| p * self.arrival_value(next, dropout, value(next)).abs());
+        let size = sizes.sum::<f64>() + self.cost(pair, a).abs();
+        (self.action_value(pair, a, value), size)
+    }
+
+    /// The value on arrival in a pair with this probability of a dropout, given the value of continuing from it.
+    #[inline]
+    fn arrival_value(&self, pair: Pair, dropout: f64, value: f64) -> f64 {
+        if dropout == 0.0 {
+            return value;
+        }
+        dropout * self.reward(pair) + (1.0 - dropout) * value
     }
 
     /// The ex-ante terminal reward `y_{t,x,a}` of an allowed action of an expanded pair.

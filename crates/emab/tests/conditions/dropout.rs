@@ -46,10 +46,11 @@ fn the_value_with_dropout_agrees_with_hand_and_simulation() {
 }
 
 /// The definition: a problem with twice the states, one copy for episodes that have dropped out.
-fn spelled_out(problem: &Arc<Problem>, q: f64) -> Arc<Problem> {
+fn spelled_out(problem: &Arc<Problem>, dropout: &Dropout) -> Arc<Problem> {
     let spec = problem.spec();
     let (s, feedbacks) = (spec.states().len(), spec.feedbacks().len());
     let [p1, p2, p3, p4, p5] = std::array::from_fn(|_| problem.clone());
+    let leaving = problem.with_dropout(dropout.clone());
     let spec = Spec::numbered(spec.horizon(), 2 * s, spec.actions().len(), 2 * feedbacks)
         .unwrap()
         .transition(move |t, x, a, f| {
@@ -62,6 +63,7 @@ fn spelled_out(problem: &Arc<Problem>, q: f64) -> Arc<Problem> {
             let mut distribution = vec![0.0; feedbacks];
             p3.feedback_distribution(t, x, a, &mut distribution)
                 .unwrap();
+            let q = leaving.dropout_at(t, x, a, f % feedbacks).unwrap();
             distribution[f % feedbacks] * if f < feedbacks { 1.0 - q } else { q }
         },
         move |t, x, _a, _f| p4.reward(t, x % s).unwrap(),
@@ -76,11 +78,17 @@ proptest! {
     /// Values with leaving are those of the problem spelled out; gains as played are too; and the regret of a policy is
     /// what it earns less than the benchmark.
     #[test]
-    fn regret_with_dropout_is_exact(tables in small_problem(4, 3, 2, 2), q in 0.0..0.6_f64) {
+    fn regret_with_dropout_is_exact(tables in small_problem(4, 3, 2, 2), q in 0.0..0.6_f64, varying: bool) {
         let problem = Arc::new(tables.problem());
-        let stated = conditions(&[&format!("dropout={q}")]);
+        let stated = Conditions {
+            dropout: match varying {
+                true => Dropout::function("q", move |t, x, a, f| [0.0, 1.0, q][(t + x + 2 * a + f) % 3]),
+                false => Probability::new("dropout", q).unwrap().into(),
+            },
+            ..Conditions::default()
+        };
         let mut conditioned = under(&problem, &[], &stated, 4000).unwrap();
-        let mut truth = Environment::new(spelled_out(&problem, q)).unwrap();
+        let mut truth = Environment::new(spelled_out(&problem, &stated.dropout)).unwrap();
         let (value, _) = conditioned.benchmark_value(1).unwrap();
         let optimum = conditioned.optimal_value().unwrap().unwrap();
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
@@ -91,11 +99,11 @@ proptest! {
             let optimal = Optimal::new(&mut pairs).unwrap();
             best_fixed(&pairs, &optimal, 1_000_000).unwrap().value
         };
-        let with_dropout = Arc::new(problem.with_dropout(stated.dropout));
+        let with_dropout = Arc::new(problem.with_dropout(stated.dropout.clone()));
         let mdp = Mdp::new(&mut Pairs::new(with_dropout.clone()).unwrap()).unwrap();
         let iterated = Iteration::of_values(&mdp, 1000).unwrap();
         prop_assert!(near(iterated.values[mdp.starts()[0].0], optimum));
-        prop_assert!(near(fixed(with_dropout), fixed(spelled_out(&problem, q))));
+        prop_assert!(near(fixed(with_dropout), fixed(spelled_out(&problem, &stated.dropout))));
 
         conditioned.restart(3, 0);
         let mut benchmark = Policy::benchmark(problem.clone()).unwrap();
@@ -111,8 +119,17 @@ proptest! {
 
 #[test]
 fn paired_regret_is_unbiased_with_dropout() {
-    let problem = tree();
-    let mut conditioned = begun(&problem, &["dropout=0.1"], 20_000, (1, 0));
+    paired_regret_is_unbiased(Probability::new("dropout", 0.1).unwrap().into());
+    let late = |t: usize, x: usize, _a: usize, f: usize| match (x + f) % 3 {
+        0 if t > 1 => 0.5,
+        _ => 0.0,
+    };
+    paired_regret_is_unbiased(Dropout::function("late", late));
+}
+
+fn paired_regret_is_unbiased(dropout: Dropout) {
+    let problem = Arc::new(tree().with_dropout(dropout));
+    let mut conditioned = begun(&problem, &[], 20_000, (1, 0));
     let estimator = conditioned.environment().estimator();
     assert_eq!(estimator, RegretEstimator::Paired);
     let (value, error) = conditioned.benchmark_value(7).unwrap();
@@ -121,6 +138,22 @@ fn paired_regret_is_unbiased_with_dropout() {
     let error = (error.powi(2) + gain.stderr().powi(2) + regret.stderr().powi(2)).sqrt();
     let off = value - gain.mean() - regret.mean();
     assert!(off.abs() < 4.5 * error, "{off} {error}");
+}
+
+#[test]
+fn an_expression_needs_its_problem() {
+    let problem = wait(3, 1);
+    let error = under(&problem, &[], &conditions(&["dropout=t / 10"]), 10).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("`dropout` at t = 1, x = 0"), "{error}");
+    assert!(error.contains("`t / 10` was not compiled"), "{error}");
+    let wrong = Dropout::function("t", |t, _x, _a, _f| t as f64);
+    let wrong = Arc::new(problem.with_dropout(wrong));
+    let error = under(&wrong, &[], &conditions(&[]), 10).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`dropout` at t = 2, x = 0, a = 0, f = 0: got 2, expected a probability from 0 to 1"
+    );
 }
 
 /// Good feedback ends the episode at step 2, bad feedback goes on and may drop out once more: among the gains of step 1 that

@@ -13,7 +13,7 @@ mod phases;
 use std::sync::Arc;
 
 use common::small_problem;
-use emab::conditions::Probability;
+use emab::conditions::{Dropout, Probability};
 use emab::conformance::check_learner;
 use emab::environment::{ModelPhase, RegretEstimator, ScenarioError};
 use emab::learners::{
