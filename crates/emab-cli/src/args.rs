@@ -408,6 +408,14 @@ pub struct Bounds {
     /// Also compute the lower bound: what no consistent learner's regret can be less than.
     #[arg(long)]
     pub lower: bool,
+    /// For the lower bound: what regret is measured against.
+    #[arg(
+        long,
+        value_name = "TARGET",
+        default_value = "benchmark",
+        requires = "lower"
+    )]
+    pub target: Target,
     /// For the lower bound: the least expected cost that an action can have, 0 as in the paper [default: any].
     #[arg(
         long,
@@ -416,6 +424,24 @@ pub struct Bounds {
         allow_negative_numbers = true
     )]
     pub least_cost: Option<f64>,
+}
+
+/// A policy that regret is measured against.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Target {
+    /// The benchmark, which looks one step ahead.
+    Benchmark,
+    /// The optimal policy.
+    Optimal,
+}
+
+impl From<Target> for emab::theory::Target {
+    fn from(target: Target) -> Self {
+        match target {
+            Target::Benchmark => Self::Benchmark,
+            Target::Optimal => Self::Optimal,
+        }
+    }
 }
 
 #[derive(clap::Args)]

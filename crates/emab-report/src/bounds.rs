@@ -77,7 +77,7 @@ pub(crate) fn lower_rows(lower: &Lower, episodes: u64) -> (Vec<&'static str>, Ve
 /// The triplets that add the most to the constant.
 fn lower_triplet_rows(lower: &Lower) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let mut most: Vec<&LowerTriplet> = lower.triplets.iter().collect();
-    most.retain(|triplet| triplet.constant > 0.0);
+    most.retain(|triplet| lower.constant.is_some() && triplet.constant > 0.0);
     most.sort_by(|a, b| b.constant.total_cmp(&a.constant));
     let row = |triplet: &&LowerTriplet| {
         let TripletAt { t, state, a, .. } = &triplet.place;

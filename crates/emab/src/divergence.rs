@@ -117,7 +117,8 @@ impl Tilt {
         terms.sum::<f64>() + self.rest
     }
 
-    /// The mean of the alternative less that of the model, where outcome `i` is worth `value(i)`.
+    /// The mean of the alternative less that of the model, where outcome `i` is worth `value(i)`. Of several outcomes with the
+    /// largest value and no probability in the model, the one of most worth has the rest.
     pub fn rise(&self, outcomes: &[Outcome], value: impl Fn(usize) -> f64) -> f64 {
         let mut rise = 0.0;
         for (i, outcome) in outcomes.iter().enumerate() {

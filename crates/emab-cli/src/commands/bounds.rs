@@ -38,7 +38,8 @@ pub fn bounds(args: &Bounds, json: bool) -> Result<(), CommandError> {
         .map_err(CommandError::of(&file))?;
     if args.lower {
         let least_cost = args.least_cost.unwrap_or(f64::NEG_INFINITY);
-        let lower = LowerBound::new(problem, least_cost).map_err(CommandError::of(&file))?;
+        let lower = LowerBound::new(problem, args.target.into(), least_cost)
+            .map_err(CommandError::of(&file))?;
         bounds.lower = Some(lower.evaluate(args.episodes));
     }
     terminal::show(json, &bounds, || bounds_text(&bounds, terminal::width()))

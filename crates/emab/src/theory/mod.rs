@@ -44,7 +44,7 @@ mod regret;
 pub use assumptions::{assumption1, assumption2, uncovered};
 pub use counts::{corollary1, lemma2};
 pub use evaluation::{Assumption, Bounds, Informative, TripletAt, TripletBound};
-pub use lower::{LimitingTriplet, Lower, LowerBound, LowerTriplet, least_choices};
+pub use lower::{LimitingTriplet, Lower, LowerBound, LowerTriplet, Target, least_choices};
 pub use regret::{Premises, corollary2, informative_from, theorem1, theorem2, trivial};
 
 use serde::Serialize;

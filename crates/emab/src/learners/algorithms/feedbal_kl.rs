@@ -1,22 +1,25 @@
 //! FeedBAL-pooled with an index by Kullback-Leibler divergence: KL-UCB+ on the estimated distribution of the feedback.
 //!
 //! Estimates, values, bounds and choices in flight are those of `feedbal-pooled` (`feedbal_pooled.rs`). An action taken `n`
-//! times in a pair visited `N` times has the index
+//! times has the index
 //!
-//! `max { E_{p'}[v] - c' : KL(p̂, p') + (ĉ - c')^2 / (2 s) <= explore log(1 + N/n) / n }`,  `s = sigma_c^2 + n sum_j (c_j/n)^2 sigma_r^2 / N_j`,
+//! `max { E_{p'}[v] - c' : KL(p̂, p') + (ĉ - c')^2 / (2 s) <= explore log(m/n) / n }`,  `s = sigma_c^2 + n sum_j (c_j/n)^2 sigma_r^2 / N_j`,
 //!
-//! `p'` being any distribution over all pairs that may follow, also those that never did: the largest mean that what was
-//! observed does not exclude. The action with the largest mean, if that is above the mean reward of the pair, has its mean as
-//! its index: nothing is learned by a bonus for what is chosen anyway. The index of `feedbal-pooled` is its approximation for distributions that are nearly normal; it
-//! explores less where a rare feedback would be worth much. It is the smallest divergence that the lower bound on the regret
-//! asks for (`theory::LowerBound`), with estimates in place of the model.
+//! where `p'` is any distribution over all pairs that may follow, also those that never did, and `m` counts how often the
+//! action with the largest mean was taken, or the pair visited if that is `stop`: the largest mean that what was observed does
+//! not exclude. With `n >= m`, so for the action with the largest mean itself, the index is the mean.
 //!
-//! KL-UCB+: Garivier, Cappé, *The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond*, COLT 2011; for distributions with
-//! a finite support: Cappé, Garivier, Maillard, Munos, Stoltz, *Kullback-Leibler Upper Confidence Bounds for Optimal Sequential
-//! Allocation*, Annals of Statistics 2013.
+//! The index of `feedbal-pooled` is nearly this one where values are nearly normal; it explores less where a rare feedback would
+//! be worth much. An action is taken besides the one with the largest mean if `n K + log n <= log m`, with `explore` 1 and `K` the
+//! smallest divergence to a mean as large: the condition of IMED. `K` is what the lower bound on the regret asks for
+//! (`theory::LowerBound`), with estimates in place of the model.
 //!
-//! Adapted: values of pairs as outcomes, counts of the pair in the rate, `1 + N/n`, costs as normal observations beside the
-//! feedback, and the errors of estimated rewards as a part of their variance.
+//! KL-UCB+: Garivier, Cappé, *The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond*, COLT 2011. IMED: Honda, Takemura,
+//! *Non-Asymptotic Analysis of a New Bandit Algorithm for Semi-Bounded Rewards*, JMLR 2015.
+//!
+//! Adapted: values of pairs as outcomes, counts of the pair, costs as normal observations beside the feedback, and the errors of
+//! estimated rewards as a part of their variance. Of several actions that satisfy the condition, the one with the largest index is
+//! taken, as in KL-UCB.
 
 use super::feedbal_model::{RHO, SIGMA2_COST, SIGMA2_REWARD, UNKNOWN_COSTS};
 use super::feedbal_pooled::{Bonus, FeedBalPooled, PENDING, SPREAD, TARGET, UPDATES};
@@ -84,10 +87,12 @@ mod tests {
         learner.learn(&after(&[(0, 1)], &[0.1], &[9.5, 1.0]));
         learner.learn(&after(&[(0, 1)], &[0.3], &[9.7, 2.0]));
         learner.learn(&after(&[(0, 0)], &[0.2], &[9.6, 4.0]));
-        let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
         // p̂ = (1/3, 2/3), r̂ = (4, 1.5), ĉ = 0.2; the rewards of the next pairs were seen once and twice.
         let of_rewards = 0.2 * (1.0 / 9.0 + 4.0 / 9.0 / 2.0);
-        let budget = 0.5 * 2.0_f64.ln() / 3.0;
+        // Visited once more than taken.
+        learner.learn(&after(&[], &[], &[9.6]));
+        let estimate = learner.estimate(1, 0, Action::Continue(0)).unwrap();
+        let budget = 0.5 * (4.0_f64 / 3.0).ln() / 3.0;
         let largest = largest_mean(2.0 / 3.0, [4.0, 1.5], 0.1 + 3.0 * of_rewards, budget);
         assert_close(estimate.mean, 4.0 / 3.0 + 1.0 - 0.2);
         assert!(

@@ -142,6 +142,14 @@ struct Assessment {
     of_rewards: f64,
 }
 
+/// The largest mean of a pair.
+#[derive(Clone, Copy, Debug)]
+struct Leader {
+    mean: f64,
+    /// The number of times that its action was taken or is in flight.
+    count: f64,
+}
+
 /// Logarithms of small whole numbers (512 KiB), which keep a call out of every choice.
 static LOGS: LazyLock<Vec<f64>> =
     LazyLock::new(|| (0..1 << 16).map(|n| libm::log(f64::from(n))).collect());
@@ -286,51 +294,125 @@ impl FeedBalPooled {
         })
     }
 
-    /// The index of an action in a pair; none where it comes first. Where it is at most `least`, some number that is, too.
+    /// The index of an action in a pair; none where it comes first.
     #[inline(always)]
-    fn index(
-        &self,
-        edge: &Edge,
-        row: &Row,
-        least: f64,
-        outcomes: &mut Vec<Outcome>,
-    ) -> Option<f64> {
+    fn index(&self, edge: &Edge, row: &Row) -> Option<f64> {
         let visits = row.visits + row.pending;
-        let (assessment, count) = if edge.cost.count > 0.0 {
-            let reward = row.reward.sum * row.inverse;
-            (self.assess(edge, reward), edge.cost.count + edge.pending)
-        } else {
-            (
-                self.assume(edge).filter(|_| row.visits > 0.0)?,
-                1.0 + edge.pending,
-            )
-        };
+        let (assessment, count) = self.assessed(edge, row)?;
         let inverse = match edge.pending == 0.0 && edge.cost.count > 0.0 {
             true => edge.inverse,
             false => 1.0 / count,
         };
-        let log = log(self.logs, visits + count) - log(self.logs, count);
-        if self.bonus == Bonus::Divergence {
-            let budget = 0.5 * self.factor * log * inverse;
-            return Some(self.rise(edge, assessment, count, budget, least, outcomes));
-        }
         let variance = assessment.variance * inverse + assessment.of_rewards;
+        let log = log(self.logs, visits + count) - log(self.logs, count);
         Some(assessment.mean + (self.factor * variance * log).sqrt())
     }
 
-    /// The largest mean whose divergence from what was observed of an action is `budget` per observation. Where it is at most
-    /// `least`, some number that is, too.
-    #[inline(never)]
-    fn rise(
+    /// The estimate of an action and the number of times that it was taken or is in flight; none where it comes first.
+    #[inline(always)]
+    fn assessed(&self, edge: &Edge, row: &Row) -> Option<(Assessment, f64)> {
+        if edge.cost.count > 0.0 {
+            let reward = row.reward.sum * row.inverse;
+            return Some((self.assess(edge, reward), edge.cost.count + edge.pending));
+        }
+        let assumed = self.assume(edge).filter(|_| row.visits > 0.0)?;
+        Some((assumed, 1.0 + edge.pending))
+    }
+
+    /// The action with the largest index in an expanded pair at step `t`.
+    #[inline(always)]
+    fn best(&self, slot: usize, t: usize) -> Action {
+        let row = self.tables.rows[slot];
+        let stop = self.stop_index(&row);
+        let edges = self.tables.edges(slot, t);
+        // A single action that looks better than `stop` needs no bonus.
+        if let [edge] = edges
+            && edge.cost.count > 0.0
+            && self.mean(edge) > stop
+        {
+            return Action::Continue(0);
+        }
+        self.largest(edges, stop, |edge, _| self.index(edge, &row))
+    }
+
+    /// The same with indices by divergence.
+    fn best_by_divergence(&mut self, slot: usize, t: usize) -> Action {
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        let row = self.tables.rows[slot];
+        let edges = self.tables.edges(slot, t);
+        let leader = self.leader(edges, &row);
+        let index = |edge: &Edge, least: f64| {
+            self.divergence_index(edge, &row, leader, least.max(leader.mean), &mut outcomes)
+        };
+        let action = self.largest(edges, self.stop_index(&row), index);
+        self.outcomes = outcomes;
+        action
+    }
+
+    /// The action with the largest index. `index` is given the largest so far: it may give less than an index that is less.
+    #[inline(always)]
+    fn largest(
+        &self,
+        edges: &[Edge],
+        stop: f64,
+        mut index: impl FnMut(&Edge, f64) -> Option<f64>,
+    ) -> Action {
+        let (mut best, mut largest) = (Action::Stop, f64::NEG_INFINITY);
+        let (mut waiting, mut in_flight) = (Action::Stop, f64::INFINITY);
+        for (a, edge) in edges.iter().enumerate() {
+            if edge.successors == 0 {
+                continue;
+            }
+            match index(edge, largest) {
+                Some(larger) if larger > largest => (best, largest) = (Action::Continue(a), larger),
+                Some(_) => {}
+                None if edge.pending == 0.0 => return Action::Continue(a),
+                None if edge.pending < in_flight => {
+                    (waiting, in_flight) = (Action::Continue(a), edge.pending);
+                }
+                None => {}
+            }
+        }
+        if best == Action::Stop {
+            return waiting;
+        }
+        if largest > stop { best } else { Action::Stop }
+    }
+
+    /// The largest mean of a pair, that of `stop` included, and how often its action was taken.
+    fn leader(&self, edges: &[Edge], row: &Row) -> Leader {
+        let mut leader = Leader {
+            mean: self.stop_index(row),
+            count: row.visits + row.pending,
+        };
+        for edge in edges.iter().filter(|edge| edge.cost.count > 0.0) {
+            let mean = self.mean(edge);
+            if mean > leader.mean {
+                let count = edge.cost.count + edge.pending;
+                leader = Leader { mean, count };
+            }
+        }
+        leader
+    }
+
+    /// The index of an action by divergence; none where it comes first. An index that is at most `least` may be replaced by the
+    /// mean.
+    #[inline]
+    fn divergence_index(
         &self,
         edge: &Edge,
-        assessment: Assessment,
-        count: f64,
-        budget: f64,
+        row: &Row,
+        leader: Leader,
         least: f64,
         outcomes: &mut Vec<Outcome>,
-    ) -> f64 {
+    ) -> Option<f64> {
+        let (assessment, count) = self.assessed(edge, row)?;
         let mean = assessment.mean;
+        let log = log(self.logs, leader.count) - log(self.logs, count);
+        let budget = 0.5 * self.factor * log / count;
+        if !(budget > 0.0) {
+            return Some(mean);
+        }
         outcomes.clear();
         let tried = edge.cost.count > 0.0;
         for transition in self.tables.transitions(edge) {
@@ -349,70 +431,9 @@ impl FeedBalPooled {
         // The rewards of the next pairs are estimates: their variance adds to that of the costs.
         let variance = self.sigma2_cost + count * assessment.of_rewards;
         if mean <= least && !can_rise(outcomes, variance, least - mean, budget) {
-            return mean;
+            return Some(mean);
         }
-        mean + largest_rise(outcomes, variance, budget)
-    }
-
-    /// The action with the largest index in an expanded pair at step `t`.
-    #[inline(always)]
-    fn best(&self, slot: usize, t: usize, outcomes: &mut Vec<Outcome>) -> Action {
-        let row = self.tables.rows[slot];
-        let stop = self.stop_index(&row);
-        let edges = self.tables.edges(slot, t);
-        // A single action that looks better than `stop` needs no bonus.
-        if let [edge] = edges
-            && edge.cost.count > 0.0
-            && self.mean(edge) > stop
-        {
-            return Action::Continue(0);
-        }
-        let leader = match self.bonus {
-            Bonus::Variance => None,
-            Bonus::Divergence => self.leader(edges, stop),
-        };
-        let least = leader.map_or(stop, |(_, mean)| mean);
-        let (mut best, mut index) = (Action::Stop, f64::NEG_INFINITY);
-        let (mut waiting, mut in_flight) = (Action::Stop, f64::INFINITY);
-        for (a, edge) in edges.iter().enumerate() {
-            if edge.successors == 0 || leader.is_some_and(|(leader, _)| leader == a) {
-                continue;
-            }
-            match self.index(edge, &row, index.max(least), outcomes) {
-                Some(larger) if larger > index => (best, index) = (Action::Continue(a), larger),
-                Some(_) => {}
-                None if edge.pending == 0.0 => return Action::Continue(a),
-                None if edge.pending < in_flight => {
-                    (waiting, in_flight) = (Action::Continue(a), edge.pending);
-                }
-                None => {}
-            }
-        }
-        if let Some((a, mean)) = leader {
-            return if index > mean {
-                best
-            } else {
-                Action::Continue(a)
-            };
-        }
-        if best == Action::Stop {
-            return waiting;
-        }
-        if index > stop { best } else { Action::Stop }
-    }
-
-    /// The action with the largest mean, if that is above `stop`; it needs no bonus.
-    fn leader(&self, edges: &[Edge], stop: f64) -> Option<(usize, f64)> {
-        let (mut leader, mut largest) = (None, stop);
-        for (a, edge) in edges.iter().enumerate() {
-            if edge.cost.count > 0.0 {
-                let mean = self.mean(edge);
-                if mean > largest {
-                    (leader, largest) = (Some((a, mean)), mean);
-                }
-            }
-        }
-        leader
+        Some(mean + largest_rise(outcomes, variance, budget))
     }
 
     /// Updates the value of a pair at step `t`.
@@ -589,9 +610,10 @@ impl Learner for FeedBalPooled {
             return Action::Stop;
         }
         let slot = self.tables.expanded_after_choice(t, x);
-        let mut outcomes = std::mem::take(&mut self.outcomes);
-        let action = self.best(slot, t, &mut outcomes);
-        self.outcomes = outcomes;
+        let action = match self.bonus {
+            Bonus::Variance => self.best(slot, t),
+            Bonus::Divergence => self.best_by_divergence(slot, t),
+        };
         if let Action::Continue(a) = action {
             self.tables.choose(t, slot, a);
         }
@@ -632,11 +654,12 @@ impl Learner for FeedBalPooled {
         };
         let edges = self.tables.edges(slot, t);
         let edge = *edges.get(a).filter(|edge| edge.successors > 0)?;
-        let leads = self.bonus == Bonus::Divergence
-            && (self.leader(edges, self.stop_index(&row))).is_some_and(|(leader, _)| leader == a);
-        let index = match leads {
-            true => Some(self.mean(&edge)),
-            false => self.index(&edge, &row, f64::NEG_INFINITY, &mut Vec::new()),
+        let index = match self.bonus {
+            Bonus::Variance => self.index(&edge, &row),
+            Bonus::Divergence => {
+                let (leader, least) = (self.leader(edges, &row), f64::NEG_INFINITY);
+                self.divergence_index(&edge, &row, leader, least, &mut Vec::new())
+            }
         };
         // Without an index it comes first, or waits if it is in flight.
         let index = index.unwrap_or(match edge.pending > 0.0 {

@@ -14,13 +14,13 @@ pub(crate) struct Observed {
     pub value: Vec<f64>,
     /// The costs.
     pub cost: CostFamily,
-    /// The best gain of the pair less that of the action: an alternative exceeds it.
-    pub gap: f64,
+    /// The best gain of the pair less that of the action, which the gain in an alternative must exceed; none if it need not.
+    pub gap: Option<f64>,
     /// `V - Q` of the action: an alternative exceeds it, too.
     pub loss: f64,
 }
 
-/// A change of one triplet.
+/// The alternatives with at least this surplus: the infimum of their divergences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Alternative {
     /// The divergence per observation, from the model to the alternative.
@@ -47,47 +47,63 @@ struct Tilted {
 }
 
 impl Observed {
-    /// The alternatives, the one of least divergence first; none if no distribution of the support suffices.
+    /// The alternatives of any surplus; none if no distribution of the support suffices.
+    pub fn least(&self) -> Option<Alternative> {
+        let tilted = self.tilt(self.multiplier(0.0)?);
+        Some(Alternative {
+            information: tilted.information,
+            surplus: (tilted.value - self.loss).max(0.0),
+        })
+    }
+
+    /// The alternatives of larger and larger surplus, for the bound at a number of episodes.
+    pub fn by_surplus(&self) -> Vec<Alternative> {
+        let surpluses = (SURPLUSES).map(|i| self.loss * libm::exp2(f64::from(i)));
+        let alternatives = surpluses.map_while(|surplus| {
+            let tilted = self.tilt(self.multiplier(surplus)?);
+            Some(Alternative {
+                information: tilted.information,
+                surplus,
+            })
+        });
+        alternatives.collect()
+    }
+
+    /// The distribution of the feedback of the alternative of least divergence with this surplus, by how much its cost is less,
+    /// and its surplus.
+    #[cfg(test)]
+    pub fn alternative(&self, surplus: f64) -> Option<(Vec<f64>, f64, f64)> {
+        let multiplier = self.multiplier(surplus)?;
+        let (outcomes, tilted) = (self.mixture(multiplier.mix), self.tilt(multiplier));
+        let alternative = tilt(&outcomes, multiplier.lambda);
+        let indicator = |i: usize| move |k: usize| f64::from(u8::from(i == k));
+        let probability = (0..outcomes.len())
+            .map(|i| outcomes[i].probability + alternative.rise(&outcomes, indicator(i)));
+        let reduction = self.cost.reduce(multiplier.lambda).mean;
+        Some((probability.collect(), reduction, tilted.value - self.loss))
+    }
+
+    /// The multiplier of the alternative of least divergence with this surplus or more.
     ///
     /// Where two constraints bind, the smallest divergence is the largest over all mixtures of them (Lagrange duality), and
     /// it is quasi-concave in the mixture.
-    pub fn alternatives(&self) -> Vec<Alternative> {
-        let Some(least) = self.least() else {
-            return Vec::new();
+    fn multiplier(&self, surplus: f64) -> Option<Multiplier> {
+        let loss = self.loss + surplus;
+        let meets = |rise: f64, need: f64| rise >= need - 1e-9 * need.abs();
+        let by_value = self.reach(1.0, loss)?;
+        let Some(gap) = self.gap else {
+            return Some(by_value);
         };
-        // Stronger alternatives, for the bound at a number of episodes.
-        (0..=STRONGER)
-            .map(|i| Multiplier {
-                lambda: least.lambda * libm::exp2(f64::from(i) / 2.0),
-                ..least
-            })
-            .map(|multiplier| {
-                let tilted = self.tilt(multiplier);
-                Alternative {
-                    information: tilted.information,
-                    surplus: (tilted.value - self.loss).max(0.0),
-                }
-            })
-            .filter(|alternative| alternative.information.is_finite())
-            .collect()
-    }
-
-    /// The multiplier of the alternative of least divergence.
-    fn least(&self) -> Option<Multiplier> {
-        let gain_alone = self.reach(0.0)?;
-        let meets =
-            |tilted: Tilted, gap: f64, of: f64| of >= gap - 1e-9 * gap.abs().max(tilted.gain);
-        let tilted = self.tilt(gain_alone);
-        if meets(tilted, self.loss, tilted.value) {
-            return Some(gain_alone);
+        if meets(self.tilt(by_value).gain, gap) {
+            return Some(by_value);
         }
-        let value_alone = self.reach(1.0)?;
-        let tilted = self.tilt(value_alone);
-        if meets(tilted, self.gap, tilted.gain) {
-            return Some(value_alone);
+        let by_gain = self.reach(0.0, gap)?;
+        if meets(self.tilt(by_gain).value, loss) {
+            return Some(by_gain);
         }
+        let reach = |mix: f64| self.reach(mix, (1.0 - mix) * gap + mix * loss);
         let information = |mix: f64| {
-            let multiplier = self.reach(mix)?;
+            let multiplier = reach(mix)?;
             Some((self.tilt(multiplier).information, multiplier))
         };
         let (mut low, mut high) = (0.0, 1.0);
@@ -109,9 +125,8 @@ impl Observed {
         Some(if left.1.0 < right.1.0 { right } else { left }.1.1)
     }
 
-    /// The multiplier with which the mixture of both constraints holds with equality.
-    fn reach(&self, mix: f64) -> Option<Multiplier> {
-        let need = (1.0 - mix) * self.gap + mix * self.loss;
+    /// The multiplier with which the mixture of gain and value rises by `need`.
+    fn reach(&self, mix: f64, need: f64) -> Option<Multiplier> {
         let lambda = least_multiplier(&self.mixture(mix), &self.cost, need, |_| false)?;
         Some(Multiplier { mix, lambda })
     }
@@ -137,8 +152,8 @@ impl Observed {
     }
 }
 
-/// The number of stronger alternatives: multipliers up to `2^(STRONGER / 2)` times the least one.
-const STRONGER: i32 = 32;
+/// Surpluses are the loss of the action times powers of 2 with these exponents.
+const SURPLUSES: std::ops::RangeInclusive<i32> = -8..=12;
 
 const GOLDEN: f64 = 0.618_033_988_749_894_8;
 
@@ -154,7 +169,7 @@ mod tests {
             reward: reward.to_vec(),
             value: value.to_vec(),
             cost,
-            gap: 0.0,
+            gap: Some(0.0),
             loss: 0.0,
         }
     }
@@ -163,34 +178,33 @@ mod tests {
     fn one_coin_without_noise_has_the_divergence_of_bernoulli_distributions() {
         let fixed = CostFamily::new(Noise::None, 0.0, 0.0);
         let mut coin = observed(&[0.7, 0.3], &[0.0, 1.0], &[0.0, 1.0], fixed);
-        (coin.gap, coin.loss) = (0.2, 0.2);
-        let least = coin.alternatives()[0];
+        (coin.gap, coin.loss) = (Some(0.2), 0.2);
+        let least = coin.least().unwrap();
         let exact = 0.7 * (0.7_f64 / 0.5).ln() + 0.3 * (0.3_f64 / 0.5).ln();
         assert!((least.information - exact).abs() < 1e-12);
         assert!(least.surplus < 1e-9);
-        (coin.gap, coin.loss) = (0.7, 0.7); // certainty has no support
-        assert!(coin.alternatives().is_empty());
+        (coin.gap, coin.loss) = (Some(0.7), 0.7); // certainty has no support
+        assert!(coin.least().is_none() && coin.by_surplus().is_empty());
     }
 
     #[test]
     fn normal_costs_alone_have_the_divergence_of_normal_distributions() {
         let mut action = observed(&[1.0], &[0.0], &[0.0], CostFamily::normal(0.5));
-        (action.gap, action.loss) = (0.3, 0.3);
-        assert!((action.alternatives()[0].information - 0.09).abs() < 1e-13);
+        (action.gap, action.loss) = (Some(0.3), 0.3);
+        assert!((action.least().unwrap().information - 0.09).abs() < 1e-13);
     }
 
     /// The least divergence over a grid of distributions of three feedbacks; the cost is best for each of them.
-    fn brute_force(observed: &Observed, variance: f64) -> f64 {
+    fn brute_force(observed: &Observed, surplus: f64, variance: f64) -> f64 {
         let steps = 1200;
         let (p, r, v) = (&observed.probability, &observed.reward, &observed.value);
         let mut least = f64::INFINITY;
-        for i in 1..steps {
-            for j in 1..steps - i {
+        for i in 0..=steps {
+            for j in 0..=steps - i {
                 let q = [i, j, steps - i - j].map(|n| n as f64 / steps as f64);
                 let rise = |z: &[f64]| (0..3).map(|k| (q[k] - p[k]) * z[k]).sum::<f64>();
-                let missing = (observed.gap - rise(r))
-                    .max(observed.loss - rise(v))
-                    .max(0.0);
+                let missing = observed.gap.map_or(0.0, |gap| gap - rise(r));
+                let missing = missing.max(observed.loss + surplus - rise(v)).max(0.0);
                 let cost = if variance > 0.0 {
                     missing * missing / (2.0 * variance)
                 } else if missing > 0.0 {
@@ -198,7 +212,8 @@ mod tests {
                 } else {
                     0.0
                 };
-                let feedback: f64 = p.iter().zip(&q).map(|(p, q)| p * (p / q).ln()).sum();
+                let terms = p.iter().zip(&q).filter(|(p, _)| **p > 0.0);
+                let feedback: f64 = terms.map(|(p, q)| p * (p / q).ln()).sum();
                 least = least.min(feedback + cost);
             }
         }
@@ -208,41 +223,57 @@ mod tests {
     #[test]
     fn the_least_divergence_is_that_of_a_brute_force_search() {
         let mut stream = Stream::new(1, 0, Role::Learner);
-        let mut both_bind = 0;
-        for case in 0..60 {
+        let (mut both_bind, mut none) = (0, 0);
+        for case in 0..135 {
             let mut draw = |low: f64, high: f64| low + (high - low) * stream.uniform();
-            let weights = [draw(0.1, 1.0), draw(0.1, 1.0), draw(0.1, 1.0)];
+            // Every third has a feedback that never comes, every ninth two.
+            let possible =
+                |k: usize| f64::from(u8::from(case % 3 > 0 || k == 0 || case % 9 > 0 && k == 1));
+            let weights = [0, 1, 2].map(|k| possible(k) * draw(0.1, 1.0));
             let p = weights.map(|w| w / weights.iter().sum::<f64>());
             let reward = [draw(0.0, 1.0), draw(0.0, 1.0), draw(0.0, 1.0)];
             let value = reward.map(|r| r + draw(0.0, 1.0));
-            let variance = [0.0, 0.05, 0.5][case % 3];
+            let variance = [0.0, 0.05, 0.5][case / 3 % 3];
             let cost = CostFamily::normal(variance);
             let mut triplet = observed(&p, &reward, &value, cost);
-            (triplet.gap, triplet.loss) = (draw(0.0, 0.2), draw(0.0, 0.3));
-            let exact = triplet.alternatives();
-            let searched = brute_force(&triplet, variance);
-            let Some(least) = exact.first() else {
+            (triplet.gap, triplet.loss) = (Some(draw(0.0, 0.2)), draw(0.0, 0.3));
+            if case % 5 == 0 {
+                triplet.gap = None;
+            }
+            let surplus = [0.0, 0.5 * triplet.loss][case % 2];
+            let searched = brute_force(&triplet, surplus, variance);
+            let Some(multiplier) = triplet.multiplier(surplus) else {
                 assert!(searched > 1.0, "case {case}: {searched}");
+                none += 1;
                 continue;
             };
             // A grid misses the minimum by little and is never below it.
+            let least = triplet.tilt(multiplier).information;
+            assert!(least <= searched * (1.0 + 1e-9) + 1e-12, "case {case}");
             assert!(
-                least.information <= searched * (1.0 + 1e-9) + 1e-12,
-                "case {case}"
+                searched <= least * 1.03 + 2e-4,
+                "case {case}: {searched} {least}"
             );
-            assert!(
-                searched <= least.information * 1.03 + 1e-4,
-                "case {case}: {searched} {}",
-                least.information
-            );
-            let multiplier = triplet.least().unwrap();
-            let tilted = triplet.tilt(multiplier);
-            assert!(tilted.gain >= triplet.gap - 1e-7 && tilted.value >= triplet.loss - 1e-7);
             both_bind += usize::from(multiplier.mix > 0.0 && multiplier.mix < 1.0);
-            for pair in exact.windows(2) {
+            let by_surplus = triplet.by_surplus();
+            for pair in by_surplus.windows(2) {
                 assert!(pair[0].information <= pair[1].information);
             }
         }
-        assert!(both_bind > 3, "{both_bind}");
+        assert!(both_bind >= 5 && none > 5, "{both_bind} {none}");
+    }
+
+    /// Two triplets of a review: a multiplier of the mixture says nothing about each of its constraints.
+    #[test]
+    fn a_large_surplus_needs_the_gain_too() {
+        let fixed = CostFamily::normal(0.0);
+        let mut triplet = observed(&[0.5, 0.4, 0.1], &[0.0, 1.0, 0.0], &[0.0, 1.0, 3.0], fixed);
+        (triplet.gap, triplet.loss) = (Some(0.05), 1.39);
+        assert!(triplet.by_surplus().iter().all(|one| one.surplus <= 0.01));
+        assert!(triplet.multiplier(0.009).is_some() && triplet.multiplier(0.011).is_none());
+        let mut triplet = observed(&[1.0, 0.0, 0.0], &[0.0, 1.0, 0.0], &[0.0, 1.0, 2.29], fixed);
+        (triplet.gap, triplet.loss) = (Some(0.64), 1.4624);
+        assert!(triplet.least().is_some() && triplet.multiplier(0.0025).is_none());
+        assert!(triplet.by_surplus().is_empty());
     }
 }

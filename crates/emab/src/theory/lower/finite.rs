@@ -34,7 +34,7 @@ pub fn least_choices(visits: f64, information: f64, surplus: f64, regret: f64) -
     };
     // kl(share, most) >= (1 - share) log(1 / missed) - log 2
     let below = (log_missed - core::f64::consts::LN_2) / (slope + log_missed);
-    let mut share = below.clamp(1e-15 * most, most);
+    let mut share = below.clamp(1e-30 * most, most);
     for _ in 0..100 {
         let value = slope * share - kl(share);
         if value >= 0.0 {
@@ -53,7 +53,7 @@ pub fn least_choices(visits: f64, information: f64, surplus: f64, regret: f64) -
 /// The solution of `regret = bound(regret)` for a decreasing function that is at most `most`, from below.
 pub(super) fn fixed_point(most: f64, bound: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, most);
-    for _ in 0..60 {
+    for _ in 0..200 {
         let middle = 0.5 * (low + high);
         if high - low <= 1e-9 * high {
             break;
