@@ -23,7 +23,7 @@ from emab._result import Curve, Result
 from emab._run import run
 from emab._simulator import Simulator, simulate
 from emab._single_runs import SingleRuns
-from emab._solve import Bound, Bounds, Policy, Solution, bounds, solve
+from emab._solve import Bound, Bounds, LowerBound, LowerTriplet, Policy, Solution, bounds, lower_bound, solve
 from emab._sweep import SweepCell, SweepLike, SweepResult, sweep
 from emab._warnings import AssumptionWarning, DeviceWarning, SoundnessWarning
 from emab.learners import *  # noqa: F403
@@ -42,6 +42,8 @@ __all__ = [
     "Learner",
     "LearnerLike",
     "LogLike",
+    "LowerBound",
+    "LowerTriplet",
     "OwnLearner",
     "Policy",
     "Problem",
@@ -65,6 +67,7 @@ __all__ = [
     "fit",
     "load",
     "load_learner",
+    "lower_bound",
     "plot",
     "problem",
     "replay",

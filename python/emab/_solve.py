@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from emab import _emab
 from emab._emab import did_you_mean, format_number, text_table
@@ -288,4 +288,69 @@ def bounds(
         informative_from_episode=document["informative_from_episode"],
         document=document,
         _cells=cells,
+    )
+
+
+@dataclass(frozen=True)
+class LowerTriplet:
+    """A step-state-action triplet that every consistent learner chooses again and again."""
+
+    t: int
+    x: int
+    state: str
+    a: str
+    visits: float
+    """The probability that the target passes the step and state in an episode."""
+    loss: float
+    """What choosing it costs: ``V - Q``."""
+    information: float
+    """The smallest divergence, per choice, to a model in which the action should be chosen; infinite if there is none."""
+    constant: float
+    """What it adds to the constant."""
+    benchmark_is_optimal: bool
+    """Whether the benchmark is an optimal policy of that model."""
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """What no learner's regret can be less than on a problem.
+
+    ``constant`` is the factor of ``log n`` in the limit, for consistent learners, and ``at_n`` the bound after the number of
+    episodes: every learner loses as much, on the problem or on an alternative of it. Both are None where another policy earns more
+    than the benchmark.
+    """
+
+    target: str
+    constant: float | None
+    constant_of_optimal: float | None
+    at_n: float | None
+    triplets: tuple[LowerTriplet, ...]
+    better_than_benchmark: tuple[dict[str, Any], ...]
+
+
+def lower_bound(
+    problem: ProblemLike,
+    *,
+    episodes: float = 10_000,
+    target: Literal["benchmark", "optimal"] = "benchmark",
+    least_cost: float | None = None,
+) -> LowerBound:
+    """Evaluate the lower bound on the regret of every learner, against the benchmark or the optimal policy.
+
+    No alternative model has an expected cost below ``least_cost`` (default: any).
+
+    >>> bound = emab.lower_bound("resource", episodes=20_000)
+    >>> round(bound.constant, 1), round(bound.at_n, 1), len(bound.triplets)
+    (146.0, 15.9, 6)
+    >>> emab.lower_bound("screening").constant is None  # the benchmark is not optimal there
+    True
+    """
+    document = json.loads(_emab.lower_bound(load(problem), episodes, target, least_cost))
+    triplets = (triplet | {"information": _finite(triplet["information"])} for triplet in document["triplets"])
+    return LowerBound(
+        **document
+        | {
+            "triplets": tuple(LowerTriplet(**triplet) for triplet in triplets),
+            "better_than_benchmark": tuple(document["better_than_benchmark"]),
+        }
     )

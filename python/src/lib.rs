@@ -58,7 +58,7 @@ mod _emab {
     #[pymodule_export]
     use super::runs::runs_table;
     #[pymodule_export]
-    use super::solve::{bounds, solve};
+    use super::solve::{bounds, lower_bound, solve};
     #[pymodule_export]
     use super::spec::Spec;
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use emab::learners::{LearnerConfig, MAX_FIXED_OUTCOMES};
 use emab::oracle::{OracleError, Solution};
-use emab::theory::Bounds;
+use emab::theory::{Bounds, LowerBound, Target};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -56,4 +56,38 @@ pub fn bounds(
     let bounds = bounds.map_err(errors::of(&problem.file))?;
     let document = serde_json::to_string(&bounds).map_err(errors::invalid)?;
     Ok((document, bounds_cells(&bounds)))
+}
+
+/// The part ``lower`` of the document of ``emab bounds --lower --json``.
+#[pyfunction]
+pub fn lower_bound(
+    py: Python<'_>,
+    problem: &Problem,
+    episodes: &Bound<'_, PyAny>,
+    target: &str,
+    least_cost: Option<f64>,
+) -> PyResult<String> {
+    let episodes = unsigned("episodes", episodes)?;
+    if episodes == 0 {
+        return Err(errors::invalid("`episodes` must be at least 1, got 0"));
+    }
+    let target = match target {
+        "benchmark" => Target::Benchmark,
+        "optimal" => Target::Optimal,
+        other => {
+            let why = format!("`target` must be \"benchmark\" or \"optimal\", got \"{other}\"");
+            return Err(errors::invalid(why));
+        }
+    };
+    let least_cost = least_cost.unwrap_or(f64::NEG_INFINITY);
+    if least_cost.is_nan() {
+        return Err(errors::invalid("`least_cost` must be a number, got nan"));
+    }
+    let truth = problem.problem()?;
+    let lower = interruptible(py, move || {
+        let bound = LowerBound::new(truth, target, least_cost)?;
+        Ok::<_, OracleError>(serde_json::to_string(&bound.evaluate(episodes)))
+    })?;
+    let document = lower.map_err(errors::of(&problem.file))?;
+    document.map_err(errors::invalid)
 }

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import json
+import math
 import os
 import pty
 import re
@@ -230,6 +231,8 @@ def test_ctrl_c_of_the_command_leaves_a_checkpoint(tmp_path):
         (lambda: emab.FeedBAL(sigma2="0.1,delta=3"), "`sigma2` takes one value"),
         (lambda: emab.run("resource", conditions={"dropot": 0.1}), "did you mean `dropout`?"),
         (lambda: emab.run("resource", conditions="dropout"), "such as delay=20, got `dropout`"),
+        (lambda: emab.lower_bound("resource", episodes=0), "`episodes` must be at least 1, got 0"),
+        (lambda: emab.lower_bound("resource", target="best"), '`target` must be "benchmark" or "optimal", got "best"'),
         (lambda: emab.bounds("resource", delta=3), "`delta` must lie in (0, 1), got 3"),
     ],
 )
@@ -343,6 +346,15 @@ def test_solve_and_bounds_are_those_of_the_command():
     assert emab.bounds("resource", episodes=77).document == json.loads(
         command("bounds", "resource", "--episodes", 77, "--json").stdout
     )
+
+
+def test_the_lower_bound_is_that_of_the_command():
+    options = ["--lower", "--target", "optimal", "--least-cost", 0, "--episodes", 777, "--json"]
+    theirs = json.loads(command("bounds", "treatment", *options).stdout)["lower"]
+    ours = emab.lower_bound("treatment", episodes=777, target="optimal", least_cost=0)
+    assert (ours.constant, ours.at_n, ours.target) == (theirs["constant"], theirs["at_n"], "optimal")
+    assert [triplet.constant for triplet in ours.triplets] == [triplet["constant"] for triplet in theirs["triplets"]]
+    assert 0 < ours.at_n < ours.constant * math.log(777)
 
 
 def test_keeps_the_signal_handler_of_python():

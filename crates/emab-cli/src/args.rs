@@ -417,12 +417,7 @@ pub struct Bounds {
     )]
     pub target: Target,
     /// For the lower bound: the least expected cost that an action can have, 0 as in the paper [default: any].
-    #[arg(
-        long,
-        value_name = "C",
-        requires = "lower",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "C", requires = "lower", value_parser = cost, allow_negative_numbers = true)]
     pub least_cost: Option<f64>,
 }
 
@@ -699,6 +694,14 @@ fn pace(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(seconds) if (0.001..=3_600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("the pace is a number of seconds from 0.001 to 3600".into()),
+    }
+}
+
+/// An expected cost.
+fn cost(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(cost) if cost.is_finite() => Ok(cost),
+        _ => Err("write a number, such as 0 or 0.5".into()),
     }
 }
 

@@ -7,6 +7,7 @@ use emab_sim::results::{
 
 use emab::learners::Access;
 use emab::stats::half_width;
+use emab::theory::Target;
 
 use crate::arena_pairs::{all_pairs_text, pairs_text};
 use crate::csv_parquet::table_csv;
@@ -17,6 +18,9 @@ use crate::text_table::{fixed, number, table, wrap};
 /// What the columns of the table of a problem mean.
 pub(crate) const COLUMNS: &str = "`growth` is the cost of an episode of the second half, as a multiple of one of the first half. `stuck` is \
                                   the share of runs that return to a pair again and again without the benchmark's action there.";
+/// What the column of the lower bound has.
+pub(crate) const LIMIT: &str = "`times the limit` is the regret divided by the lower bound at that episode: every learner loses as much, on \
+                                the problem or on an alternative of it.";
 pub(crate) const NOT_RANKED: &str = "Learners that see more than episodes are not ranked.";
 /// What the table of ratios has.
 pub(crate) const RATIOS: &str = "Regret against the benchmark divided by feedbal's, and in the last two columns loss against the optimal policy \
@@ -51,6 +55,10 @@ pub fn arena_text(result: &ArenaResult, width: usize) -> String {
     );
     let entries = || result.problems.iter().flat_map(|problem| &problem.learners);
     let mut notes = vec![COLUMNS];
+    let bounded = |problem: &ArenaProblem| problem.ground.lower_bound.is_some();
+    if result.problems.iter().any(bounded) {
+        notes.push(LIMIT);
+    }
     if entries().any(|entry| entry.standing == Ranking::Informed) {
         notes.push(NOT_RANKED);
     }
@@ -207,6 +215,10 @@ pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
     if optimum {
         header.push("vs optimum");
     }
+    let bounded = (problem.learners.iter()).any(|entry| problem.times_the_bound(entry).is_some());
+    if bounded {
+        header.push("times the limit");
+    }
     header.extend([
         "less feedbal's",
         "growth",
@@ -216,7 +228,11 @@ pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
         "KiB",
     ]);
     let entries = problem.learners.iter();
-    let rows = entries.map(|entry| row(entry, optimum, runs)).collect();
+    let row = |entry: &ArenaEntry| {
+        let times = bounded.then(|| problem.times_the_bound(entry));
+        row(entry, optimum, times, runs)
+    };
+    let rows = entries.map(row).collect();
     (header, rows)
 }
 
@@ -236,6 +252,17 @@ pub(crate) fn problem_lead(ground: &ArenaSetting) -> String {
     let mut text = format!("{name}: the benchmark earns {value} an episode{earns}\n");
     if !ground.conditions.is_none() {
         text += &format!("under {}\n", ground.conditions);
+    }
+    if let Some(bound) = ground.lower_bound {
+        let against = match bound.target {
+            Target::Benchmark => "",
+            Target::Optimal => " against the optimal policy",
+        };
+        text += &format!(
+            "the lower bound on the regret{against} is {} here, and {} log n in the limit\n",
+            number(bound.at_n),
+            number(bound.constant)
+        );
     }
     if values.estimator == "paired" {
         text += "regret is estimated: the benchmark is played beside, on the same draws\n";
@@ -274,7 +301,12 @@ pub(crate) fn left_out(problem: &ArenaProblem) -> Vec<String> {
     reasons.into_iter().map(sentence).collect()
 }
 
-fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
+fn row(
+    entry: &ArenaEntry,
+    optimum: bool,
+    times: Option<Option<Measured>>,
+    runs: u64,
+) -> Vec<String> {
     let measured = |value: Measured| confidence(value.mean, value.stderr, runs);
     let regret = match entry.groups {
         Some(_) => format!("{} {UNRELIABLE}", measured(entry.regret)),
@@ -294,6 +326,10 @@ fn row(entry: &ArenaEntry, optimum: bool, runs: u64) -> Vec<String> {
             .regret_optimal
             .map(|mean| confidence(mean, stderr, runs));
         row.push(regret.unwrap_or_default());
+    }
+    if let Some(times) = times {
+        let shown = times.map(|times| confidence(times.mean, times.stderr, runs));
+        row.push(shown.unwrap_or_default());
     }
     let memory = entry.memory.map(|bytes| digits(bytes as f64 / 1024.0));
     let growth = entry.growth.map(|growth| {
@@ -479,5 +515,17 @@ pub fn arena_csv(result: &ArenaResult) -> String {
     columns.push(text("not_learning", &|(_, learner)| {
         Some(learner.ok()?.not_learning.to_string())
     }));
+    let times = |(problem, learner): &Row<'_>| problem.times_the_bound(learner.ok()?);
+    let mut number = |name: &str, of: &dyn Fn(&Row<'_>) -> Option<f64>| {
+        columns.push(Column {
+            name: name.into(),
+            values: Values::Numbers(rows.iter().map(of).collect()),
+        });
+    };
+    number("lower_bound", &|(problem, _)| {
+        Some(problem.ground.lower_bound?.at_n)
+    });
+    number("times_the_limit", &|row| Some(times(row)?.mean));
+    number("times_the_limit_stderr", &|row| Some(times(row)?.stderr));
     table_csv(&columns)
 }

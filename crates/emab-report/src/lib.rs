@@ -36,8 +36,8 @@ pub use plot::{
 pub use policy::{policy_table, sequence_text};
 pub use report::{ArenaContent, Content, Entry, RunContent, SweepContent, report};
 pub use run_table::{
-    bound_note, bound_series, confidence, curve_csv, quantile_series, regret_cells, regret_rows,
-    regret_series, regret_table,
+    bound_note, bound_series, confidence, curve_csv, lower_bound_series, quantile_series,
+    regret_cells, regret_rows, regret_series, regret_table,
 };
 pub use runs_table::{
     UNRELIABLE_NOTE, distribution_rows, distribution_table, final_regret, group_notes,

@@ -1,7 +1,8 @@
 //! Regret curves as tables, CSV and plot series.
 
 use emab::stats::half_width;
-use emab::theory::Bounds;
+use emab::theory::{Bounds, Target};
+use emab_sim::LowerBoundCurve;
 use emab_sim::results::{LearnerResult, RunResult};
 
 use crate::plot::{Series, SeriesPoint};
@@ -183,6 +184,16 @@ pub fn bound_series(bounds: &Bounds, learner: &LearnerResult, named: bool) -> Ve
     ];
     series.retain(|line| line.points.iter().all(|point| point.centre.is_finite()));
     series
+}
+
+/// The lower bound beside curves of regret against the benchmark; none if it is on another regret.
+pub fn lower_bound_series(curve: &LowerBoundCurve) -> Option<Series> {
+    let point = |&(n, bound): &(u64, f64)| SeriesPoint::exact(n as f64, bound);
+    (curve.lower.target == Target::Benchmark).then(|| Series {
+        label: "lower bound".into(),
+        points: curve.points.iter().map(point).collect(),
+        bound: true,
+    })
 }
 
 /// Caption for these bounds: from which episode they are informative, by learner.

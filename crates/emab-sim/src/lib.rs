@@ -15,6 +15,7 @@ pub mod compare;
 mod engine;
 mod error;
 mod experiment;
+mod limit;
 pub mod results;
 mod run_set;
 mod shard;
@@ -33,6 +34,7 @@ pub use experiment::{
     RunSink, State, StoredProblems, check_checkpoints, log_spaced, merge_runs, quoted, read_result,
     recorded_episodes, save_result, state_plot_name, write_file,
 };
+pub use limit::{LowerBoundCurve, lower_bound};
 pub use run_set::RunSet;
 pub use shard::{Shard, ShardError};
 pub use verify::{PerStatement, Verification, VerificationResult};

@@ -21,6 +21,9 @@ pub struct Plot {
     /// Draw Theorem 1 beside the curves of `feedbal`, on a log axis, in bound.svg and bound.png.
     #[arg(long)]
     pub bound: bool,
+    /// Draw the lower bound beside the curves: what every learner loses, here or in an alternative. In bound.svg and bound.png.
+    #[arg(long)]
+    pub lower: bool,
 
     /// The .pdf, .svg or .png file to write [default: regret.*, bound.*, sweep.* or arena.*, as SVG and PNG, in the folder].
     #[arg(long, value_name = "FILE")]

@@ -4,9 +4,10 @@ use emab::learners::LearnerConfig;
 use emab::theory::Bounds;
 use emab_problem::{Format, ProblemFile};
 use emab_report::{
-    Picture, Series, UNRELIABLE_NOTE, bound_note, bound_series, draw_curves, quantile_series,
-    regret_series,
+    Picture, Series, UNRELIABLE_NOTE, bound_note, bound_series, draw_curves, lower_bound_series,
+    quantile_series, regret_series,
 };
+use emab_sim::LowerBoundCurve;
 use emab_sim::results::{LearnerResult, RunResult};
 use emab_sim::{Folder, FolderContent, ResultKind, read_result, write_file};
 use serde_json::json;
@@ -30,7 +31,10 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
             options.join(", ")
         ))),
     };
-    let bound = if args.bound { vec!["--bound"] } else { vec![] };
+    let bounds = [(args.bound, "--bound"), (args.lower, "--lower")];
+    let bound: Vec<&str> = (bounds.into_iter())
+        .filter_map(|(is_set, name)| is_set.then_some(name))
+        .collect();
     let kind = ResultKind::shown(&folder);
     if kind == Some(ResultKind::Sweep) {
         none(bound, "a sweep, and bounds are for the result of a run")?;
@@ -55,7 +59,7 @@ pub fn plot(args: &Plot, json: bool) -> Result<(), CommandError> {
             "{place} contains {there}; `emab plot` draws finished runs, sweeps and arenas"
         )));
     }
-    let name = if args.bound { "bound" } else { "regret" };
+    let name = if bound.is_empty() { "regret" } else { "bound" };
     write(&folder, args, name, &plot_run(&folder, args)?, json)
 }
 
@@ -120,6 +124,20 @@ fn plot_run(folder: &Folder, args: &Plot) -> Result<Picture, CommandError> {
         terminal::note(&format!("note: {sentence}."));
         options.caption = format!("{sentence}. {}", options.caption);
         options.log_y = true;
+    }
+    if args.lower {
+        let file = problem_of(folder, &result)?;
+        let lower = LowerBoundCurve::of(&file, &result);
+        let line = lower.as_ref().and_then(lower_bound_series);
+        curves.push(line.ok_or_else(|| {
+            CommandError::input(format!(
+                "--lower: there is no lower bound on the regret against the benchmark for {}; `emab bounds {} --lower` says why",
+                folder.path().display(),
+                folder.file("problem.json").display()
+            ))
+        })?);
+        let sentence = "Every learner loses at least the lower bound, here or in an alternative";
+        options.caption = format!("{sentence}. {}", options.caption);
     }
     Ok(draw_curves(&curves, &args.options(options))?)
 }

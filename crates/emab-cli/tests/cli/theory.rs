@@ -52,6 +52,78 @@ fn bounds_prints_its_json_document() {
     );
 }
 
+/// The contract, and values of a separate program for Section 5's problem.
+#[test]
+fn the_lower_bound_is_in_the_document() {
+    let document = json("bounds resource --episodes 20000 --lower --json");
+    let lower = &document["lower"];
+    let near = |value: &Value, expected: f64, by: f64| {
+        let value = value.as_f64().unwrap();
+        assert!((value - expected).abs() < by, "{value} for {expected}");
+    };
+    near(&lower["constant"], 145.980, 1e-3);
+    let keys: Vec<&String> = document["lower"].as_object().unwrap().keys().collect();
+    let expected = [
+        "target",
+        "constant",
+        "constant_of_optimal",
+        "at_n",
+        "triplets",
+        "better_than_benchmark",
+    ];
+    assert!(
+        expected
+            .iter()
+            .all(|key| keys.contains(&&(*key).to_owned()))
+            && keys.len() == 6
+    );
+    let triplet = lower["triplets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["t"] == 6 && it["x"] == 3)
+        .unwrap();
+    assert_eq!(triplet["a"], "cont");
+    near(&triplet["loss"], 0.0035791, 1e-7);
+    near(&triplet["information"], 3.9468e-5, 1e-9);
+    near(&triplet["constant"], 90.684, 1e-3);
+    let at_n = lower["at_n"].as_f64().unwrap();
+    let measured = 270.0; // of FeedBAL with sigma2 = 0.05
+    assert!((10.0..measured).contains(&at_n), "{at_n}");
+    // Costs that cannot be below 0, which they are here.
+    let paper = json("bounds resource --lower --least-cost 0 --json");
+    near(&paper["lower"]["constant"], 53.344, 1e-3);
+    assert_eq!(json("bounds resource --json").get("lower"), None);
+}
+
+#[test]
+fn there_is_no_lower_bound_where_the_benchmark_is_not_optimal() {
+    let lower = &json("bounds screening --lower --json")["lower"];
+    assert_eq!(
+        (&lower["constant"], &lower["at_n"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(lower["better_than_benchmark"].as_array().unwrap().len(), 8);
+    let (text, _) = said("bounds screening --lower");
+    assert!(
+        text.contains("There is no lower bound: the benchmark is not optimal"),
+        "{text}"
+    );
+    let optimal = &json("bounds screening --lower --target optimal --json")["lower"];
+    assert!(optimal["constant"].as_f64().unwrap() > 600.0);
+    rejects("bounds resource --target optimal", 2, "--lower");
+    rejects(
+        "bounds resource --lower --least-cost nan",
+        2,
+        "--least-cost <C> | write a number",
+    );
+    rejects(
+        "bounds resource --lower --target best",
+        2,
+        "benchmark, optimal",
+    );
+}
+
 /// Every number in a document, with where it is; there must be no null where a number belongs.
 fn numbers(value: &Value, path: &str, out: &mut Vec<(String, f64)>) {
     match value {

@@ -7,7 +7,7 @@ use emab_sim::results::{ArenaEntry, ArenaProblem, ArenaResult};
 
 use super::{ArenaContent, Figure, count, repeat, soundness};
 use crate::arena::{
-    COLUMNS, NOT_RANKED, RATIOS, access, left_out, problem_lead, problem_rows, ratios_rows,
+    COLUMNS, LIMIT, NOT_RANKED, RATIOS, access, left_out, problem_lead, problem_rows, ratios_rows,
     summary_rows,
 };
 use crate::arena_pairs::{PAIRS_HEADER, pairs_rows};
@@ -64,7 +64,9 @@ pub(super) fn blocks(content: &ArenaContent, command: &str) -> Vec<Block> {
     blocks.extend(figure.blocks());
     blocks.push(Block::Heading("Ranking on each problem".into()));
     let ranking = if is_paired { PAIRED_RANKING } else { RANKING };
-    blocks.push(Block::Text(format!("{ranking} {COLUMNS} {NOT_RANKED}")));
+    blocks.push(Block::Text(format!(
+        "{ranking} {COLUMNS} {LIMIT} {NOT_RANKED}"
+    )));
     blocks.push(Block::Section(
         result
             .problems

@@ -170,7 +170,7 @@ fn runs(entries: &[Entry], same_problem: bool) -> Vec<Block> {
     });
     let all: Vec<_> = all.collect();
     if same_problem && all.len() <= MOST_CURVES {
-        blocks.extend(curves::means("All runs", &all));
+        blocks.extend(curves::means("All runs", &all, None));
     }
     blocks
 }

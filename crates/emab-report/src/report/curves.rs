@@ -12,8 +12,8 @@ use crate::text_table::number;
 /// A learner with its label and its number of runs.
 pub(super) type Labelled<'a> = (String, &'a LearnerResult, u64);
 
-/// Mean regret with 95 % bands.
-pub(super) fn means(title: &str, learners: &[Labelled<'_>]) -> Vec<Block> {
+/// Mean regret with 95 % bands, and a bound.
+pub(super) fn means(title: &str, learners: &[Labelled<'_>], bound: Option<Series>) -> Vec<Block> {
     let series = learners.iter();
     let series = series.map(|(label, learner, runs)| regret_series(label, learner, *runs));
     let rows = learners.iter().flat_map(|(label, learner, runs)| {
@@ -26,11 +26,16 @@ pub(super) fn means(title: &str, learners: &[Labelled<'_>]) -> Vec<Block> {
             ]
         })
     });
-    let series: Vec<Series> = series.collect();
+    let mut series: Vec<Series> = series.collect();
+    let limit = match bound {
+        Some(_) => "The lower bound is what every learner loses, here or in an alternative. ",
+        None => "",
+    };
     let caption = format!(
-        "Mean cumulative regret over the episodes. The bands are 95 % intervals of the mean. {}",
+        "Mean cumulative regret over the episodes. The bands are 95 % intervals of the mean. {limit}{}",
         interval_note(&series)
     );
+    series.extend(bound);
     let header = vec!["learner", "episode", "regret (95 %)", "gain/episode"];
     figure(title, &series, caption.trim_end(), header, rows.collect())
 }

@@ -4,6 +4,7 @@ mod arena;
 mod comparison;
 mod curves;
 mod distribution;
+mod limit;
 mod problem;
 mod regret_places;
 mod run;

@@ -2,9 +2,11 @@
 
 use emab_sim::results::{LearnerResult, RunResult};
 
-use super::{RunContent, count, curves, distribution, problem, regret_places, repeat, soundness};
+use super::{
+    RunContent, count, curves, distribution, limit, problem, regret_places, repeat, soundness,
+};
 use crate::document::Block;
-use crate::run_table::{confidence, regret_rows};
+use crate::run_table::{confidence, lower_bound_series, regret_rows};
 use crate::text_table::number;
 
 pub(super) fn blocks(run: &RunContent, command: &str) -> Vec<Block> {
@@ -21,12 +23,18 @@ pub(super) fn blocks(run: &RunContent, command: &str) -> Vec<Block> {
     let labelled = result.learners.iter();
     let labelled = labelled.map(|learner| (learner.label.clone(), learner, result.runs));
     let title = format!("{}: {}", result.problem, count(result.runs, "run"));
-    blocks.extend(curves::means(&title, &labelled.collect::<Vec<_>>()));
+    let lower = run
+        .background
+        .as_ref()
+        .and_then(|background| background.lower.as_ref());
+    let bound = lower.and_then(lower_bound_series);
+    blocks.extend(curves::means(&title, &labelled.collect::<Vec<_>>(), bound));
     blocks.extend(distribution::blocks(result));
     blocks.extend(regret_places::blocks(run));
     if let Some(background) = &run.background {
         blocks.extend(soundness::blocks(background));
         blocks.extend(soundness::bounds(background));
+        blocks.extend(limit::blocks(background, result));
         blocks.extend(problem::blocks(&background.problem, Some(&result.values)));
     }
     blocks.extend(learners(&result.learners));

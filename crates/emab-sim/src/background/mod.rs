@@ -14,6 +14,7 @@ use emab::{Conditions, Environment, Problem};
 use emab_problem::ProblemFile;
 
 use crate::experiment::BuildError;
+use crate::limit::LowerBoundCurve;
 use crate::results::RunResult;
 use crate::soundness::{Unsound, assumed_parameters, unsound_by_learner};
 
@@ -80,6 +81,8 @@ pub struct RunBackground {
     pub soundness: Vec<Soundness>,
     /// The bounds of the theorems for every `feedbal`, by label; none under conditions, which no theorem covers.
     pub bounds: Vec<(String, Bounds)>,
+    /// The lower bound on the regret of every learner; none where there is none.
+    pub lower: Option<LowerBoundCurve>,
 }
 
 impl RunBackground {
@@ -93,6 +96,7 @@ impl RunBackground {
         let mut background = RunBackground {
             soundness: Vec::new(),
             bounds: Vec::new(),
+            lower: LowerBoundCurve::of(&file, result),
             problem: ProblemSummary::of(file)?,
         };
         let Ok(problem) = background.problem.file.problem() else {

@@ -13,7 +13,10 @@ use super::cell::Cell;
 use super::default_learners::default_learners;
 use crate::error::SimError;
 use crate::experiment::{BuildError, Control, Experiment};
-use crate::results::{ArenaCellResult, ArenaSetting, ExcludedLearner, Measured, REFERENCE};
+use crate::limit::lower_bound;
+use crate::results::{
+    ArenaCellResult, ArenaLowerBound, ArenaSetting, ExcludedLearner, Measured, REFERENCE,
+};
 use crate::shard::Shard;
 
 /// Episodes, runs and seed of an arena.
@@ -241,6 +244,15 @@ impl ArenaEntrants {
         Ok(Some(learner))
     }
 
+    fn lower_bound(&self) -> Option<ArenaLowerBound> {
+        let bound = lower_bound(&self.file)?;
+        Some(ArenaLowerBound {
+            target: bound.target(),
+            constant: bound.constant()?,
+            at_n: bound.at(self.settings.ranked_at)?,
+        })
+    }
+
     /// The problem and the values of its benchmark and optimal policy; none if no learner applies.
     pub fn setting(&self) -> Result<Option<ArenaSetting>, BuildError> {
         // The values do not depend on the learner.
@@ -252,6 +264,7 @@ impl ArenaEntrants {
             problem_hash: self.file.hash().into(),
             values: self.experiment(cell)?.reference_values()?,
             conditions: self.file.conditions().clone(),
+            lower_bound: self.lower_bound(),
         }))
     }
 }

@@ -11,6 +11,7 @@ use super::run::ReferenceValues;
 use emab::Conditions;
 use emab::learners::ParameterValue;
 use emab::stats::{Quantiles, TwoGroups, half_width};
+use emab::theory::Target;
 
 /// The reference of the comparison.
 pub const REFERENCE: &str = "feedbal";
@@ -167,6 +168,20 @@ pub struct ArenaSetting {
     /// The conditions.
     #[serde(default, skip_serializing_if = "Conditions::is_none")]
     pub conditions: Conditions,
+    /// The lower bound on the regret at the episode that is ranked; none where there is none, and in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower_bound: Option<ArenaLowerBound>,
+}
+
+/// A lower bound on the regret of every learner on a problem.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ArenaLowerBound {
+    /// What regret is measured against.
+    pub target: Target,
+    /// The factor of `log n` in the limit.
+    pub constant: f64,
+    /// The bound at the episode that is ranked.
+    pub at_n: f64,
 }
 
 /// All learners on one problem, the least regret first.
@@ -191,6 +206,20 @@ pub struct ArenaProblem {
 }
 
 impl ArenaProblem {
+    /// The regret of a learner, against the policy of the lower bound, as a multiple of the bound; none where there is no bound
+    /// above 0.
+    pub fn times_the_bound(&self, entry: &ArenaEntry) -> Option<Measured> {
+        let bound = self.ground.lower_bound.filter(|bound| bound.at_n > 0.0)?;
+        let regret = match bound.target {
+            Target::Benchmark => entry.regret.mean,
+            Target::Optimal => entry.regret_optimal?,
+        };
+        Some(Measured {
+            mean: regret / bound.at_n,
+            stderr: entry.regret.stderr / bound.at_n,
+        })
+    }
+
     /// Whether a learner is better (-1) or worse (1) than FeedBAL, or within noise (0): by its pair if there are pairs, otherwise by the
     /// 95 % interval of the difference (with the normal distribution in files of earlier versions).
     pub fn against_feedbal(&self, entry: &ArenaEntry) -> i8 {

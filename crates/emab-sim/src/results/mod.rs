@@ -9,9 +9,9 @@ mod record;
 mod run;
 
 pub use arena::{
-    ArenaCellResult, ArenaEntry, ArenaProblem, ArenaResult, ArenaSetting, ArenaSummary,
-    ExcludedLearner, Interval, LossRatio, Measured, REFERENCE, Ranking, RegretOverProblems,
-    RegretRatio,
+    ArenaCellResult, ArenaEntry, ArenaLowerBound, ArenaProblem, ArenaResult, ArenaSetting,
+    ArenaSummary, ExcludedLearner, Interval, LossRatio, Measured, REFERENCE, Ranking,
+    RegretOverProblems, RegretRatio,
 };
 pub use column::{Column, Values};
 pub use guarantee::{Guarantee, GuaranteeVerdict, Power, ViolationCount};

@@ -10,7 +10,7 @@ mod finite;
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use finite::least_choices;
 
@@ -43,7 +43,7 @@ pub struct LowerBound {
 }
 
 /// What regret is measured against.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
     /// The benchmark. There is no bound where another policy earns more.
@@ -133,6 +133,11 @@ impl LowerBound {
             triplets,
             better_than_benchmark: better,
         })
+    }
+
+    /// What regret is measured against.
+    pub fn target(&self) -> Target {
+        self.target
     }
 
     /// The triplets that add to the bound, by step, state and action.
