@@ -133,6 +133,74 @@ class FeedBALPooled(Learner):
         return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
 
 
+class FeedBALKL(Learner):
+    """FeedBAL-pooled with an index by the Kullback-Leibler divergence from the observed feedback, for long studies.
+
+    Emab, docs/theory.md; after Garivier, Cappé (2011).
+
+    - target: what is learned: the `optimal` policy, or the `benchmark` of the paper, which looks one step ahead
+        (default: optimal)
+    - sigma2: variance proxy of the noise on costs and rewards, at least 0 (default: 0.25)
+    - delta: probability with which some confidence bound may fail, in (0, 1); `1/n` for one over the episodes of the
+        run (default: 0.01)
+    - sigma2_cost: variance proxy of the noise on costs alone (default: sigma2)
+    - sigma2_reward: variance proxy of the noise on rewards alone (default: sigma2)
+    - feedback_spread: how far one feedback can move the next expected reward: the prior of a pair never seen, and a
+        limit in the confidence bounds (default: 1)
+    - reward_least: smallest possible expected terminal reward (default: 0)
+    - reward_most: largest possible expected terminal reward; bounds the value of every policy while costs are not
+        negative (default: 1)
+    - explore: factor of the divergence that the index allows, at least 0; below 1 it explores less than a consistent
+        learner must (default: 1)
+    - pending: `true`: choices in flight count in the index, so that open episodes do not all repeat the same choice;
+        `false`: they do not (default: true)
+    - rho: number of observations near which widths are tight, from 0.001 to 1e6 (default: 3)
+    - updates: with `target=optimal`, how many values of pairs outside of an episode are updated after it, those that
+        may change most first (default: 0)
+    - unknown_costs: feedback whose cost is unknown: `impute` (it counts, and the mean of later costs stands for its
+        cost) or `drop` (it does not count, as in earlier versions: no certificate) (default: impute)
+    """
+
+    def __new__(
+        cls,
+        spec: Spec | Problem | None = None,
+        *,
+        target: float | str | bool | None = None,
+        sigma2: float | str | bool | None = None,
+        delta: float | str | bool | None = None,
+        sigma2_cost: float | str | bool | None = None,
+        sigma2_reward: float | str | bool | None = None,
+        feedback_spread: float | str | bool | None = None,
+        reward_least: float | str | bool | None = None,
+        reward_most: float | str | bool | None = None,
+        explore: float | str | bool | None = None,
+        pending: float | str | bool | None = None,
+        rho: float | str | bool | None = None,
+        updates: float | str | bool | None = None,
+        unknown_costs: float | str | bool | None = None,
+        seed: int = 0,
+        remember: bool = True,
+    ) -> FeedBALKL:
+        """Create a learner for a problem or, without one, a setting for `emab.run`."""
+        settings = {
+            "target": target,
+            "sigma2": sigma2,
+            "delta": delta,
+            "sigma2_cost": sigma2_cost,
+            "sigma2_reward": sigma2_reward,
+            "feedback_spread": feedback_spread,
+            "reward_least": reward_least,
+            "reward_most": reward_most,
+            "explore": explore,
+            "pending": pending,
+            "rho": rho,
+            "updates": updates,
+            "unknown_costs": unknown_costs,
+        }
+        text = learner_text("feedbal-kl", settings)
+        return Learner.__new__(cls, text, spec, seed=seed, remember=remember)
+
+
 class FeedBALModel(Learner):
     """FeedBAL with gains estimated through the feedback distribution and rewards pooled over all visits of a pair.
 
@@ -868,6 +936,7 @@ class Random(Learner):
 BY_NAME: dict[str, type[Learner]] = {
     "feedbal": FeedBAL,
     "feedbal-pooled": FeedBALPooled,
+    "feedbal-kl": FeedBALKL,
     "feedbal-model": FeedBALModel,
     "feedbal-lookahead": FeedBALLookahead,
     "ucb1": UCB1,
@@ -907,6 +976,7 @@ __all__ = [
     "EpsilonGreedy",
     "ExploreThenCommit",
     "FeedBAL",
+    "FeedBALKL",
     "FeedBALLookahead",
     "FeedBALModel",
     "FeedBALPooled",

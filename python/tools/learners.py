@@ -15,6 +15,7 @@ from generate import PYTHON, update
 NAMES = {
     "feedbal": "FeedBAL",
     "feedbal-pooled": "FeedBALPooled",
+    "feedbal-kl": "FeedBALKL",
     "feedbal-model": "FeedBALModel",
     "feedbal-lookahead": "FeedBALLookahead",
     "ucb1": "UCB1",

@@ -55,7 +55,10 @@ pub fn arena_text(result: &ArenaResult, width: usize) -> String {
     );
     let entries = || result.problems.iter().flat_map(|problem| &problem.learners);
     let mut notes = vec![COLUMNS];
-    let bounded = |problem: &ArenaProblem| problem.ground.lower_bound.is_some();
+    let bounded = |problem: &ArenaProblem| {
+        let bound = problem.ground.lower_bound;
+        bound.is_some_and(|bound| bound.at_n > 0.0)
+    };
     if result.problems.iter().any(bounded) {
         notes.push(LIMIT);
     }
@@ -253,7 +256,7 @@ pub(crate) fn problem_lead(ground: &ArenaSetting) -> String {
     if !ground.conditions.is_none() {
         text += &format!("under {}\n", ground.conditions);
     }
-    if let Some(bound) = ground.lower_bound {
+    if let Some(bound) = ground.lower_bound.filter(|bound| bound.at_n > 0.0) {
         let against = match bound.target {
             Target::Benchmark => "",
             Target::Optimal => " against the optimal policy",
