@@ -410,7 +410,7 @@ impl FeedBalPooled {
         let mean = assessment.mean;
         let log = log(self.logs, leader.count) - log(self.logs, count);
         let budget = 0.5 * self.factor * log / count;
-        if !(budget > 0.0) {
+        if budget.is_nan() || budget <= 0.0 {
             return Some(mean);
         }
         outcomes.clear();
