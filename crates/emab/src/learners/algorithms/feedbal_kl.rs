@@ -1,4 +1,4 @@
-//! FeedBAL-pooled with an index by Kullback-Leibler divergence: KL-UCB+ on the estimated distribution of the feedback.
+//! FeedBAL-pooled with an index by Kullback-Leibler divergence from the observed feedback: KL-UCB with the rate of IMED.
 //!
 //! Estimates, values, bounds and choices in flight are those of `feedbal-pooled` (`feedbal_pooled.rs`). An action taken `n`
 //! times has the index
@@ -14,7 +14,7 @@
 //! smallest divergence to a mean as large: the condition of IMED. `K` is what the lower bound on the regret asks for
 //! (`theory::LowerBound`), with estimates in place of the model.
 //!
-//! KL-UCB+: Garivier, Cappé, *The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond*, COLT 2011. IMED: Honda, Takemura,
+//! KL-UCB: Garivier, Cappé, *The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond*, COLT 2011. IMED: Honda, Takemura,
 //! *Non-Asymptotic Analysis of a New Bandit Algorithm for Semi-Bounded Rewards*, JMLR 2015.
 //!
 //! Adapted: values of pairs as outcomes, counts of the pair, costs as normal observations beside the feedback, and the errors of
