@@ -218,18 +218,12 @@ pub(crate) fn problem_rows(problem: &ArenaProblem, runs: u64) -> Rows {
     if optimum {
         header.push("vs optimum");
     }
+    header.extend(["less feedbal's", "growth", "median", "stuck"]);
     let bounded = (problem.learners.iter()).any(|entry| problem.times_the_bound(entry).is_some());
     if bounded {
         header.push("times the limit");
     }
-    header.extend([
-        "less feedbal's",
-        "growth",
-        "median",
-        "stuck",
-        "ns/step",
-        "KiB",
-    ]);
+    header.extend(["ns/step", "KiB"]);
     let entries = problem.learners.iter();
     let row = |entry: &ArenaEntry| {
         let times = bounded.then(|| problem.times_the_bound(entry));
@@ -330,10 +324,6 @@ fn row(
             .map(|mean| confidence(mean, stderr, runs));
         row.push(regret.unwrap_or_default());
     }
-    if let Some(times) = times {
-        let shown = times.map(|times| confidence(times.mean, times.stderr, runs));
-        row.push(shown.unwrap_or_default());
-    }
     let memory = entry.memory.map(|bytes| digits(bytes as f64 / 1024.0));
     let growth = entry.growth.map(|growth| {
         let half = half_width(growth.stderr, runs);
@@ -344,6 +334,9 @@ fn row(
     row.push(growth.unwrap_or_else(|| "-".into()));
     row.push(entry.quantiles.map(|at| number(at.q50)).unwrap_or_default());
     row.push(stuck.unwrap_or_default());
+    if let Some(times) = times {
+        row.push(times.map(measured).unwrap_or_default());
+    }
     row.extend([digits(entry.nanoseconds), memory.unwrap_or_default()]);
     row
 }

@@ -100,7 +100,7 @@ fn a_folder_contains_table_plot_and_finished_cells() {
         "problem,problem_hash,episodes,runs,seed,learner,sees,regret,regret_stderr,regret_optimal,minus_feedbal,\
          minus_feedbal_stderr,minus_best,minus_best_stderr,over_feedbal,over_feedbal_stderr,gain,gain_stderr,\
          nanoseconds,memory,steps,standing,note,ranked_at,half,half_stderr,growth,growth_stderr,q05,q25,median,q75,q95,\
-         stuck,not_learning"
+         stuck,not_learning,lower_bound,times_the_limit,times_the_limit_stderr"
     );
     assert_eq!(lines.lines().count(), 4);
     assert!(dir.read("one/arena.svg").starts_with(b"<svg"));

@@ -37,7 +37,7 @@ use crate::spec::Action;
 /// ```
 #[derive(Clone, Debug)]
 pub struct LowerBound {
-    target: Target,
+    table: Table,
     triplets: Vec<LimitingTriplet>,
     better_than_benchmark: Vec<TripletAt>,
 }
@@ -62,9 +62,7 @@ pub struct LimitingTriplet {
     pub visits: f64,
     /// `V - Q`: what choosing it costs.
     pub loss: f64,
-    /// Whether the benchmark is an optimal policy of the alternative of least divergence: then its regret is never negative
-    /// there.
-    pub benchmark_is_optimal: bool,
+    pair: Pair,
     least: Option<Alternative>,
     by_surplus: Vec<Alternative>,
 }
@@ -103,44 +101,41 @@ impl LowerBound {
             let (t, x) = (table.pairs.step(pair), table.pairs.state(pair));
             TripletAt::at(problem.spec(), t, x, Action::Continue(a))
         };
-        let mut better = Vec::new();
-        let mut triplets = Vec::new();
-        for pair in table.forwards() {
-            for a in table.pairs.allowed(pair) {
-                let loss = table.loss(pair, a);
-                if loss < 0.0 {
-                    better.push(place(pair, a));
-                }
-                let visits = table.visits[pair.index()];
-                if loss <= 0.0 || visits <= 0.0 {
-                    continue;
-                }
-                let observed = table.observed(pair, a, least_cost)?;
-                let least = observed.least();
-                let surplus = least.map_or(0.0, |least| least.surplus);
-                triplets.push(LimitingTriplet {
-                    place: place(pair, a),
-                    visits,
-                    loss,
-                    benchmark_is_optimal: table.stays_optimal(pair, surplus),
-                    least,
-                    by_surplus: observed.by_surplus(),
-                });
+        let triplets = || {
+            let each = table.forwards();
+            each.flat_map(|pair| table.pairs.allowed(pair).map(move |a| (pair, a)))
+        };
+        let better = triplets().filter(|&(pair, a)| table.loss(pair, a) < 0.0);
+        let better: Vec<TripletAt> = better.map(|(pair, a)| place(pair, a)).collect();
+        let mut limiting = Vec::new();
+        for (pair, a) in triplets().filter(|_| better.is_empty()) {
+            let (loss, visits) = (table.loss(pair, a), table.visits[pair.index()]);
+            if loss <= 0.0 || visits <= 0.0 {
+                continue;
             }
+            let observed = table.observed(pair, a, least_cost)?;
+            limiting.push(LimitingTriplet {
+                place: place(pair, a),
+                visits,
+                loss,
+                pair,
+                least: observed.least(),
+                by_surplus: observed.by_surplus(),
+            });
         }
         Ok(LowerBound {
-            target,
-            triplets,
+            triplets: limiting,
             better_than_benchmark: better,
+            table,
         })
     }
 
     /// What regret is measured against.
     pub fn target(&self) -> Target {
-        self.target
+        self.table.target
     }
 
-    /// The triplets that add to the bound, by step, state and action.
+    /// The triplets that add to the bound, by step, state and action; none if there is no bound.
     pub fn triplets(&self) -> &[LimitingTriplet] {
         &self.triplets
     }
@@ -187,7 +182,7 @@ pub struct Lower {
     pub constant_of_optimal: Option<f64>,
     /// The bound after the number of episodes.
     pub at_n: Option<f64>,
-    /// The triplets that add to the bound.
+    /// The triplets that add to the bound; none if there is no bound.
     pub triplets: Vec<LowerTriplet>,
     /// Triplets after which the benchmark earns more than by its own choice: if there is one, there is no bound.
     pub better_than_benchmark: Vec<TripletAt>,
@@ -214,35 +209,38 @@ pub struct LowerTriplet {
 impl LowerBound {
     /// All of it at a number of episodes.
     pub fn evaluate(&self, episodes: u64) -> Lower {
-        let constant = self.constant();
+        let row = |triplet: &LimitingTriplet| {
+            let surplus = triplet.least.map_or(0.0, |least| least.surplus);
+            LowerTriplet {
+                place: triplet.place.clone(),
+                visits: triplet.visits,
+                loss: triplet.loss,
+                information: triplet.information(),
+                constant: triplet.constant(),
+                benchmark_is_optimal: self.table.stays_optimal(triplet.pair, surplus),
+            }
+        };
+        let triplets: Vec<LowerTriplet> = self.triplets.iter().map(row).collect();
         let of_optimal = || {
-            let optimal = self
-                .triplets
+            let optimal = triplets
                 .iter()
                 .filter(|triplet| triplet.benchmark_is_optimal);
-            optimal.map(LimitingTriplet::constant).sum()
+            optimal.map(|triplet| triplet.constant).sum()
         };
+        let constant = self.constant();
         Lower {
-            target: self.target,
+            target: self.target(),
             constant,
             constant_of_optimal: constant.map(|_| of_optimal()),
             at_n: self.at(episodes),
-            triplets: (self.triplets.iter())
-                .map(|triplet| LowerTriplet {
-                    place: triplet.place.clone(),
-                    visits: triplet.visits,
-                    loss: triplet.loss,
-                    information: triplet.information(),
-                    constant: triplet.constant(),
-                    benchmark_is_optimal: triplet.benchmark_is_optimal,
-                })
-                .collect(),
+            triplets,
             better_than_benchmark: self.better_than_benchmark.clone(),
         }
     }
 }
 
 /// The expanded pairs of a problem with values of the target.
+#[derive(Clone, Debug)]
 struct Table {
     pairs: Pairs,
     target: Target,
@@ -548,14 +546,12 @@ mod tests {
         .noise(Noise::normal(0.1).unwrap(), Noise::None);
         let problem = Arc::new(Problem::new("tie", spec, model));
         let bound = LowerBound::new(problem, Target::Benchmark, f64::NEG_INFINITY).unwrap();
-        let second: Vec<_> = bound
-            .triplets()
-            .iter()
+        let lower = bound.evaluate(1000);
+        let second: Vec<_> = (lower.triplets.iter())
             .filter(|one| one.place.t == 2)
             .collect();
         assert_eq!(second.len(), 2);
         assert!(!second[0].benchmark_is_optimal && second[1].benchmark_is_optimal);
-        let lower = bound.evaluate(1000);
         assert!(lower.constant_of_optimal < lower.constant);
     }
 
