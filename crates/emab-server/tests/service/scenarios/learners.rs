@@ -18,6 +18,7 @@ pub const GOOD: &[&str] = &[
     "feedbal:pending=true",
     "feedbal-pooled",
     "feedbal-pooled:target=benchmark",
+    "feedbal-kl",
     "feedbal-model",
     "feedbal-lookahead",
     "olp",
