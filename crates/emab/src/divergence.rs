@@ -196,28 +196,41 @@ pub(crate) fn least_multiplier(
         low = high;
         high.0 *= 2.0;
     }
-    // Regula falsi with halved weights of an end that stays (the Illinois rule).
+    let mut is_enough = false;
+    let lambda = root(low, high, 1e-14, |lambda| {
+        let (value, at_most) = excess(lambda);
+        is_enough = enough(at_most);
+        (!is_enough).then_some(value)
+    });
+    (!is_enough).then_some(lambda)
+}
+
+/// The root of an increasing function between two places with its values there, from above: regula falsi with halved weights of
+/// an end that stays (the Illinois rule). It ends at this relative width, or where `value` gives none.
+fn root(
+    mut low: (f64, f64),
+    mut high: (f64, f64),
+    width: f64,
+    mut value: impl FnMut(f64) -> Option<f64>,
+) -> f64 {
     let mut side = 0;
     for _ in 0..200 {
-        let lambda = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
-        if lambda <= low.0 || lambda >= high.0 || high.0 - low.0 <= 1e-14 * high.0 {
+        let place = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
+        if place <= low.0 || place >= high.0 || high.0 - low.0 <= width * high.0 {
             break;
         }
-        let (value, at_most) = excess(lambda);
-        if enough(at_most) {
-            return None;
-        }
+        let Some(value) = value(place) else { break };
         if value >= 0.0 {
-            high = (lambda, value);
+            high = (place, value);
             low.1 *= if side == 1 { 0.5 } else { 1.0 };
             side = 1;
         } else {
-            low = (lambda, value);
+            low = (place, value);
             high.1 *= if side == -1 { 0.5 } else { 1.0 };
             side = -1;
         }
     }
-    Some(high.0)
+    high.0
 }
 
 /// Whether the mean of feedback and cost can rise by more than `need` with a divergence below `budget`, where costs are normal
@@ -304,27 +317,11 @@ pub(crate) fn largest_rise(outcomes: &[Outcome], cost_variance: f64, budget: f64
         low = high;
         high.0 *= 4.0;
     }
-    let mut side = 0;
-    for _ in 0..100 {
-        let lambda = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
-        if lambda <= low.0 || lambda >= high.0 || high.0 - low.0 <= 1e-12 * high.0 {
-            break;
-        }
+    root(low, high, 1e-12, |lambda| {
         let (here, value) = at(lambda);
         rise = here;
-        if value.abs() <= 1e-12 * target {
-            break;
-        }
-        if value > 0.0 {
-            high = (lambda, value);
-            low.1 *= if side == 1 { 0.5 } else { 1.0 };
-            side = 1;
-        } else {
-            low = (lambda, value);
-            high.1 *= if side == -1 { 0.5 } else { 1.0 };
-            side = -1;
-        }
-    }
+        (value.abs() > 1e-12 * target).then_some(value)
+    });
     rise
 }
 
