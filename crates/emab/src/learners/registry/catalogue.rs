@@ -290,13 +290,13 @@ impl LearnerConfig {
     /// let error = |text| config(text).guaranteed_delta().unwrap_err().to_string();
     /// assert_eq!(
     ///     error("ucb1"),
-    ///     "no confidence bounds are proved for learner `ucb1`; those of `feedbal`, `feedbal-pooled` and `feedbal-model` \
+    ///     "no confidence bounds are proved for learner `ucb1`; those of `feedbal`, `feedbal-pooled`, `feedbal-kl` and `feedbal-model` \
     ///      can be verified"
     /// );
     /// assert_eq!(
     ///     error("feedbal-lookahead"),
     ///     "the confidence bounds of learner `feedbal-lookahead` are proved, and a verification does not check them; those of \
-    ///      `feedbal`, `feedbal-pooled` and `feedbal-model` can be verified"
+    ///      `feedbal`, `feedbal-pooled`, `feedbal-kl` and `feedbal-model` can be verified"
     /// );
     /// ```
     pub fn guaranteed_delta(&self) -> Result<Delta, LearnerError> {
