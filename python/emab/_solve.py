@@ -304,7 +304,7 @@ class LowerTriplet:
     loss: float
     """What choosing it costs: ``V - Q``."""
     information: float
-    """The smallest divergence, per choice, to a model in which the action should be chosen; infinite if there is none."""
+    """The smallest divergence, per choice, to a model in which it should be chosen; infinite if there is none."""
     constant: float
     """What it adds to the constant."""
     benchmark_is_optimal: bool
@@ -315,9 +315,9 @@ class LowerTriplet:
 class LowerBound:
     """What no learner's regret can be less than on a problem.
 
-    ``constant`` is the factor of ``log n`` in the limit, for consistent learners, and ``at_n`` the bound after the number of
-    episodes: every learner loses as much, on the problem or on an alternative of it. Both are None where another policy earns more
-    than the benchmark.
+    ``constant`` is the factor of ``log n`` in the limit, for consistent learners, and ``at_n`` the bound after the
+    number of episodes: every learner loses as much, on the problem or on an alternative of it. Both are None where
+    another policy earns more than the benchmark.
     """
 
     target: str
