@@ -32,6 +32,7 @@ __all__ = [
     "format_interval",
     "format_number",
     "group_notes",
+    "lower_bound",
     "regret_cells",
     "report_page",
     "runs_table",
