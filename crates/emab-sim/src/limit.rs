@@ -7,8 +7,8 @@ use emab_problem::ProblemFile;
 use crate::experiment::CHECKED_PAIRS;
 use crate::results::RunResult;
 
-/// More outcomes take longer than a comparison should wait: some ten seconds.
-const MOST_OUTCOMES: usize = 2_000_000;
+/// More outcomes take longer than a comparison or a report should wait.
+const MOST_OUTCOMES: usize = 200_000;
 
 /// The lower bound on the regret against the benchmark, or where that is not optimal against the optimal policy.
 ///

@@ -350,9 +350,11 @@ impl Table {
         let mut probabilities = vec![0.0; problem.spec().feedbacks().len()];
         problem.feedback_distribution(t, x, a, &mut probabilities)?;
         for (f, _) in probabilities.iter().enumerate().filter(|(_, p)| **p == 0.0) {
+            // What the problem does not define there is no alternative.
             let next = problem.spec().next(t, x, a, f).ok();
-            if let Some(next) = next.and_then(|next| pairs.find(t + 1, next)) {
-                add(next, 0.0, problem.dropout_at(t, x, a, f)?);
+            let next = next.and_then(|next| pairs.find(t + 1, next));
+            if let (Some(next), Ok(dropout)) = (next, problem.dropout_at(t, x, a, f)) {
+                add(next, 0.0, dropout);
             }
         }
         if self.target == Target::Benchmark {
