@@ -148,7 +148,8 @@ impl LowerBound {
 
     /// `C`: no consistent learner's regret grows slower than `C log n`.
     pub fn constant(&self) -> Option<f64> {
-        let sum = || self.triplets.iter().map(LimitingTriplet::constant).sum();
+        let constants = || self.triplets.iter().map(LimitingTriplet::constant);
+        let sum = || constants().fold(0.0, |sum, constant| sum + constant); // an empty sum is -0
         self.better_than_benchmark.is_empty().then(sum)
     }
 
@@ -225,7 +226,7 @@ impl LowerBound {
             let optimal = triplets
                 .iter()
                 .filter(|triplet| triplet.benchmark_is_optimal);
-            optimal.map(|triplet| triplet.constant).sum()
+            optimal.fold(0.0, |sum, triplet| sum + triplet.constant)
         };
         let constant = self.constant();
         Lower {
